@@ -1,0 +1,63 @@
+"""What a tested system can say: task-level operations, and the four acts that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .observation import Observation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Operation:
+    """Name one task-level operation, the papers' u = (k, b, r); `wait` and `stop` leave item and place empty."""
+
+    kind: str
+    item: str = ""
+    place: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.kind, self.item, self.place) if word)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Queue low-level commands, one per control period.
+
+    `commands` has shape (n, size) in the units of the profile's `ActionSpec`. `commits` optionally states which
+    operation the motion serves; it is scored on the report track, never on the behavioural one.
+    """
+
+    commands: np.ndarray
+    commits: Operation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Hold still for `seconds` [s] of simulated time, or until new evidence arrives."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """State the operation that should come next; takes no simulated time."""
+
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Declare the task finished; the robot holds still from here on."""
+
+
+Act = Move | Wait | Report | Stop
+
+Script = Generator[Act, "Observation", T]
+"""A skill: yields acts, is sent the observation that follows each, returns what it found out."""

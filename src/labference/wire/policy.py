@@ -1,0 +1,48 @@
+"""The protocol of a tested system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from .action import ActionSpec
+from .observation import Goal, Observation
+from .operation import Act
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Declare a system before evaluation.
+
+    name, version   identify the tested system in the records
+    actions         names of the action profiles it can drive, preferred first
+    cameras         names of the cameras it wants delivered; an empty tuple renders nothing
+    depth           whether it wants depth beside RGB (a separate observation condition)
+    readings        whether it wants the instruments' data ports (a separate observation condition)
+    reports         whether it offers the explicit report track (`Report`, `Move.commits`)
+    """
+
+    name: str
+    version: str
+    actions: tuple[str, ...] = ("joint",)
+    cameras: tuple[str, ...] = ()
+    depth: bool = False
+    readings: bool = False
+    reports: bool = False
+
+
+class Policy(Protocol):
+    """A tested system. The loop calls `open` once, then per episode `reset` and `act` until the episode ends.
+
+    A policy given as `module:Class` is constructed with one keyword, `seed`, the policy seed. It may raise `Refusal`
+    for an answer it cannot give (an interface failure) and `ServiceFault` when a service behind it failed (a validity
+    event).
+    """
+
+    def open(self) -> Capabilities: ...
+
+    def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None: ...
+
+    def act(self, observation: Observation) -> Act: ...
+
+    def close(self) -> None: ...
