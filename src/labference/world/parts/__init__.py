@@ -1,1 +1,17 @@
-"""Labware and instruments, one file each. Declarations only: a part draws itself through the `Bench` it is handed."""
+"""Declarations of labware and instruments, one file each, free of MuJoCo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..build import Bench
+
+
+class Part(Protocol):
+    """Something that stands on the bench and can draw itself."""
+
+    @property
+    def name(self) -> str: ...
+
+    def add(self, bench: Bench) -> None: ...

@@ -1,0 +1,88 @@
+"""Decide before any physics whether an answer can be carried out; refusals come from act and spec alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from labference.wire import ActionSpec, Capabilities, Goal, Move, Operation, Refusal, Report, Stop, Wait, codec
+
+LONGEST_WAIT_S = 60.0
+"""Longest single `Wait` [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A legal act; `clipped` counts the commands of a `Move` that were changed to fit the range."""
+
+    act: Move | Wait | Report | Stop
+    clipped: int = 0
+
+
+def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabilities) -> Admitted:
+    """Return the checked copy of an answer, or raise `Refusal` with one sentence."""
+    if not isinstance(answer, Move | Wait | Report | Stop):
+        raise Refusal(
+            "unknown_act", f"An answer of type {type(answer).__name__} is no act; use Move, Wait, Report, Stop."
+        )
+    if isinstance(answer, Move):
+        commands, clipped = _commands(answer.commands, spec)
+        if answer.commits is not None:
+            _operation(answer.commits, goal, capabilities)
+        return Admitted(codec.copy(Move(commands, answer.commits)), clipped)
+    if isinstance(answer, Wait):
+        _seconds(answer.seconds)
+    if isinstance(answer, Report):
+        _operation(answer.operation, goal, capabilities)
+    return Admitted(codec.copy(answer))
+
+
+def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
+    """Check shape, kind, length, finiteness and range, in this order."""
+    if not isinstance(commands, np.ndarray) or commands.dtype.kind not in "fiu":
+        kind = commands.dtype.name if isinstance(commands, np.ndarray) else type(commands).__name__
+        raise Refusal("dtype", f"Commands are {kind}; send a float array of shape (n, {spec.size}).")
+    if commands.ndim != 2 or commands.shape[1] != spec.size:
+        raise Refusal("shape", f"Commands have shape {commands.shape}; profile {spec.name!r} takes (n, {spec.size}).")
+    if not 1 <= len(commands) <= spec.longest_chunk:
+        kind = "too_long" if len(commands) else "empty"
+        raise Refusal(kind, f"A chunk of {len(commands)} commands was sent; send 1 to {spec.longest_chunk}.")
+    values = commands.astype(np.float64)
+    if not np.isfinite(values).all():
+        row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
+        raise Refusal("nonfinite", f"Command {row} has {values[row, column]!r} at entry {column}; send finite numbers.")
+    inside = np.clip(values, spec.low, spec.high)
+    wrong = inside != values
+    if wrong.any() and spec.on_out_of_range == "reject":
+        row, column = (int(index) for index in np.argwhere(wrong)[0])
+        raise Refusal(
+            "out_of_range",
+            f"Command {row} has {values[row, column]:.6g} at entry {column}; "
+            f"{spec.low[column]:g} to {spec.high[column]:g} {spec.units[column]} works.",
+        )
+    return inside, int(wrong.any(axis=1).sum())
+
+
+def _seconds(seconds: object) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+        raise Refusal("nonfinite", f"A wait of {seconds!r} s cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
+    if not 0 < seconds <= LONGEST_WAIT_S:
+        raise Refusal("out_of_range", f"A wait of {seconds:g} s is outside (0, {LONGEST_WAIT_S:g}] s.")
+
+
+def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> None:
+    if not capabilities.reports:
+        raise Refusal("unsupported", f"{capabilities.name!r} did not declare reports; set Capabilities(reports=True).")
+    if not isinstance(operation, Operation):
+        raise Refusal("unknown_operation", f"A {type(operation).__name__} is no operation; send an Operation.")
+    for word, allowed, what in (
+        (operation.kind, goal.kinds, "kind"),
+        (operation.item, ("", *goal.items), "item"),
+        (operation.place, ("", *goal.places), "place"),
+    ):
+        if word not in allowed:
+            raise Refusal(
+                "unknown_operation", f"Operation {what} {word!r} is unknown; use {', '.join(map(repr, allowed))}."
+            )

@@ -1,0 +1,86 @@
+"""Many episodes: resumable, in one process or several, with the same results in the same order."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from labference.records import folder, strict
+from labference.records.strict import write_atomically
+
+from .laboratory import Laboratory, Result
+from .plan import Plan
+
+TRIES = 2
+"""Attempts at an episode within one run; only validity events are retried."""
+
+
+class CampaignError(Exception):
+    """The folder holds another experiment, or the plan cannot be run."""
+
+
+def register(plan: Plan, out: Path) -> None:
+    """Write the plan to `out`, or check that `out` already holds this experiment."""
+    if plan.episodes < 1:
+        raise CampaignError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / folder.CAMPAIGN
+    if path.exists():
+        known = strict.read(path)
+        for field, value in plan.condition().items():
+            if known["condition"][field] != value:
+                raise CampaignError(
+                    f"{out} holds a campaign with {field} {known['condition'][field]!r}, not {value!r}; "
+                    "choose another --out, or the same settings to resume it."
+                )
+        if known["episodes"] >= plan.episodes:
+            return
+    elif folder.episodes(out):
+        raise CampaignError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
+    write_atomically(path, {"condition": plan.condition(), "episodes": plan.episodes})
+
+
+def remaining(plan: Plan, out: Path) -> list[int]:
+    """Return the episodes without committed scores."""
+    return [index for index in range(plan.episodes) if folder.finished(folder.episode_folder(out, index)) is None]
+
+
+def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
+    """Run what remains of `plan`, yielding results in the order of the plan."""
+    register(plan, out)
+    todo = remaining(plan, out)
+    if workers == 1 or len(todo) < 2:
+        for index in todo:
+            yield _episode(plan, index, out)
+        return
+    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    try:
+        futures: list[Future[Result]] = [pool.submit(_episode, plan, index, out) for index in todo]
+        for future in futures:
+            yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _episode(plan: Plan, index: int, out: Path) -> Result:
+    laboratory = _laboratory(plan.task, plan.render)
+    for _ in range(TRIES):
+        result = laboratory.attempt(plan, index, out)
+        if result.status == "scored":
+            break
+    return result
+
+
+@lru_cache(maxsize=2)
+def _laboratory(task: str, render: str) -> Laboratory:
+    """Build the laboratory once per process; compiling it costs more than an episode."""
+    return Laboratory(task, render)
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent: it stops handing out episodes, and those under way finish."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

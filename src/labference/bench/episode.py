@@ -1,0 +1,291 @@
+"""The timed closed loop: the only caller of `World.step`.
+
+Deliver evidence, ask, admit, apply for one control period, measure, judge; physics pauses while the policy thinks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labference.records.recorder import ActRecord, Recorder
+from labference.truth.contract import TaskContract
+from labference.truth.events import Event, Invalidated, Physical, Refused
+from labference.truth.referee import Referee
+from labference.truth.verdict import Verdict, judge
+from labference.wire import (
+    ActionSpec,
+    Capabilities,
+    Goal,
+    Move,
+    Policy,
+    Refusal,
+    Report,
+    ServiceFault,
+    Stop,
+    Wait,
+)
+from labference.wire.action import STROKE
+from labference.wire.panda import HOME
+from labference.world.faults import SimulationFault
+from labference.world.world import World
+
+from .admit import Admitted, admit
+from .deliver import deliver
+
+STATEMENTS = 16
+"""Most reports in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
+GRACE_S = 3.0
+"""After `Stop` the robot holds still for the terminal window plus this long, so that a reading can steady [s]."""
+VIDEO_RATE_HZ = 10.0
+
+
+@dataclass(slots=True)
+class Clock:
+    """Where the wall time of an episode goes [s]; simulated time is separate."""
+
+    model: float = 0.0
+    rendering: float = 0.0
+    physics: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended: completed, stopped, budget, interface_failure or invalid."""
+
+    reason: str
+    verdict: Verdict
+    steps: int
+    simulated: float
+    queries: int
+    clock: Clock
+    sentence: str = ""
+
+
+@dataclass(slots=True)
+class Answer:
+    """An admitted act whose commands are under way."""
+
+    act: Move | Wait | Report | Stop
+    tick: int
+    observation: int
+    clipped: int
+    seconds: float
+    requested: np.ndarray
+    applied: list[np.ndarray] = field(default_factory=list)
+
+
+class Episode:
+    """One run of one policy on one prepared instance."""
+
+    def __init__(
+        self,
+        world: World,
+        contract: TaskContract[Any, Any],
+        instance: Any,
+        policy: Policy,
+        capabilities: Capabilities,
+        spec: ActionSpec,
+        recorder: Recorder,
+        increment: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        *,
+        video: tuple[str, ...] = (),
+        referee: Referee,
+    ) -> None:
+        self.world = world
+        self.contract = contract
+        self.policy = policy
+        self.capabilities = capabilities
+        self.spec = spec
+        self.recorder = recorder
+        self.goal: Goal = contract.goal(instance)
+        self.referee = referee
+        self._increment = increment
+        self._video = video
+        self._clock = Clock()
+        self._substeps = substeps(spec.rate_hz, world.channels.timestep)
+        self._queue: deque[np.ndarray] = deque()
+        self._answer: Answer | None = None
+        self._steps = 0
+        self._observations = 0
+        self._statements = 0
+        self._stop_at: int | None = None
+        self._force = np.array([*HOME, STROKE])
+
+    def run(self, session: str) -> Ending:
+        """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode."""
+        try:
+            self._ask_policy(lambda: self.policy.reset(self.goal, self.spec, session))
+            reason = self._loop()
+            sentence = ""
+        except Refusal as refusal:
+            reason, sentence = "interface_failure", str(refusal)
+            self._settle_answer()
+            self.recorder.events([Refused(self.world.tick, refusal.kind, sentence)])
+        except (ServiceFault, SimulationFault) as fault:
+            reason, sentence = "invalid", str(fault)
+            self._settle_answer()
+            self.recorder.events([Invalidated(self.world.tick, type(fault).__name__, sentence)])
+        self._judged(self.referee.finish(self.world.tick))
+        verdict = judge(self.referee.history)
+        return Ending(reason, verdict, self._steps, self.world.time, self._observations, self._clock, sentence)
+
+    def _loop(self) -> str:
+        self._judged(self.referee.history)
+        while True:
+            if self.referee.completed:
+                self._settle_answer()
+                return "completed"
+            if self._stop_at is not None and self.world.tick >= self._stop_at:
+                self._settle_answer()
+                return "stopped"
+            if self._steps >= self.contract.budget_steps:
+                self._settle_answer()
+                return "budget"
+            if self._stop_at is None and (not self._queue or self.referee.pending):
+                self._settle_answer()
+                self._consult()
+            else:
+                self._advance(self._queue.popleft() if self._queue else HOLD)
+
+    def _consult(self) -> None:
+        """Deliver fresh evidence, ask for an act, admit it."""
+        wants = self.capabilities
+        started = time.perf_counter()
+        senses = self.world.sense(wants.cameras, depth=wants.depth, readings=wants.readings)
+        if wants.cameras:
+            self._clock.rendering += time.perf_counter() - started
+        self._observations += 1
+        delivery = deliver(self._observations, self.goal, senses)
+        tick = self.world.tick
+        self.recorder.observation(delivery.observation, tick, self.referee.evidence, delivery.sha256)
+        self._judged(self.referee.deliver(self._observations, tick))
+        started = time.perf_counter()
+        answer = self._ask_policy(lambda: self.policy.act(delivery.observation))
+        seconds = time.perf_counter() - started
+        self._accept(admit(answer, self.spec, self.goal, wants), seconds)
+
+    def _ask_policy(self, ask: Callable[[], Any]) -> Any:
+        """Call the tested system; what it raises on its own account is an interface failure, not ours."""
+        started = time.perf_counter()
+        try:
+            return ask()
+        except (Refusal, ServiceFault):
+            raise
+        except Exception as error:
+            name = self.capabilities.name
+            raise Refusal("exception", f"{name!r} raised {type(error).__name__}: {error}.") from error
+        finally:
+            self._clock.model += time.perf_counter() - started
+
+    def _accept(self, admitted: Admitted, seconds: float) -> None:
+        """Queue a motion or a wait; score a statement at once."""
+        act, tick = admitted.act, self.world.tick
+        commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
+        self._answer = Answer(act, tick, self._observations, admitted.clipped, seconds, commands)
+        self._statements = self._statements + 1 if isinstance(act, Report) else 0
+        if self._statements > STATEMENTS:
+            raise Refusal(
+                "too_many", f"{self._statements} reports in a row; at most {STATEMENTS} without a Move or Wait."
+            )
+        match act:
+            case Move():
+                self._queue.extend(commands)
+                if act.commits is not None:
+                    self._judged(self.referee.report(act.commits, tick))
+            case Wait():
+                periods = max(1, round(act.seconds * self.spec.rate_hz))
+                self._queue.extend(HOLD for _ in range(periods))
+            case Report():
+                self._judged(self.referee.report(act.operation, tick))
+                self._settle_answer()
+            case Stop():
+                self._judged(self.referee.stop(tick))
+                grace = self.contract.dwell_s + GRACE_S
+                self._stop_at = tick + round(grace / self.world.channels.timestep)
+
+    def _advance(self, command: np.ndarray) -> None:
+        """Apply one command for one control period, measure, judge."""
+        target = self._force = self._target(command)
+        if self._answer is not None and command is not HOLD:
+            self._answer.applied.append(target)
+        started = time.perf_counter()
+        block, readouts = self.world.step(target, self._substeps)
+        events = self.referee.observe(block, readouts)
+        self._clock.physics += time.perf_counter() - started
+        self._steps += 1
+        self.recorder.block(block)
+        self._judged(events)
+        if self._video and self._due(VIDEO_RATE_HZ):
+            self._film()
+
+    def _target(self, command: np.ndarray) -> np.ndarray:
+        """Return joint targets and gripper opening (8,) for a command of the profile; HOLD keeps those in force."""
+        force = self._force
+        if command is HOLD:
+            return force
+        if self.spec.space == "joint":
+            return command
+        return np.append(self._increment(force[:7], command[:6]), command[6])
+
+    def _settle_answer(self) -> None:
+        """Record the answer under way; whatever is left of its queue is dropped."""
+        answer, self._answer = self._answer, None
+        dropped = len(self._queue)
+        self._queue.clear()
+        if answer is None:
+            return
+        act = answer.act
+        stated = act.commits if isinstance(act, Move) else act.operation if isinstance(act, Report) else None
+        self.recorder.act(
+            ActRecord(
+                type(act).__name__,
+                answer.tick,
+                answer.observation,
+                stated,
+                answer.requested.tolist(),
+                [command.tolist() for command in answer.applied],
+                dropped,
+                answer.clipped,
+                answer.seconds,
+            )
+        )
+
+    def _judged(self, events: list[Event]) -> None:
+        """Record conclusions as they are reached, with a live snapshot of the scores whenever one concerns them."""
+        if not events:
+            return
+        self.recorder.events(events)
+        if any(not isinstance(event, Physical) for event in events):
+            self.recorder.online({"tick": self.world.tick, "verdict": judge(self.referee.history)})
+
+    def _due(self, rate_hz: float) -> bool:
+        every = max(1, round(self.spec.rate_hz / rate_hz))
+        return self._steps % every == 0
+
+    def _film(self) -> None:
+        started = time.perf_counter()
+        for camera in self._video:
+            self.recorder.video(camera, self.world.frame(camera).rgb)
+        self._clock.rendering += time.perf_counter() - started
+
+
+HOLD = np.empty(0)
+"""Stands for "keep the command in force" in a queue."""
+
+
+def substeps(rate_hz: float, timestep: float) -> int:
+    """Return the physics steps per control period, refusing a period that is not a whole number of them."""
+    exact = 1 / (rate_hz * timestep)
+    steps = max(1, round(exact))
+    if abs(steps - exact) > 1e-9:
+        near = sorted({1 / (n * timestep) for n in (max(1, int(exact)), int(exact) + 1)})
+        rates = " or ".join(f"{rate:.6g}" for rate in near)
+        raise ValueError(f"{rate_hz:g} Hz is not a whole number of {timestep:g} s physics steps; {rates} Hz would be.")
+    return steps

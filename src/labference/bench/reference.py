@@ -1,0 +1,172 @@
+"""The reference executor: carries out legal operations with true poses. Privileged, and recorded as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from labference.motion.grasp import Grasp, Outline, grasp_standing, release_opening
+from labference.motion.kinematics import Arm, Unreachable, top_down
+from labference.motion.pick import pick
+from labference.motion.place import Placement, place
+from labference.motion.skill import grip, home
+from labference.motion.spot import Disc, Rectangle, free_spot
+from labference.truth.contract import TaskContract
+from labference.truth.geometry import Region, Round, Shape
+from labference.truth.measurement import LENGTH, TURN, Block, Channels
+from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Operation, Script, Wait
+from labference.wire.action import STROKE
+
+PATIENCE_S = 0.25
+"""How long the executor waits before it looks at the state again [s]."""
+UPRIGHT = 0.9
+"""Cosine of the tilt up to which an item counts as standing."""
+LIFTED = 0.03
+"""How far an item must have risen for the pick to count as done [m]."""
+TOUCHDOWN = 0.0015
+"""Height above the support at which an item is released [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the executor may know: the true state of the bench and the reference geometry of the task."""
+
+    channels: Channels
+    shapes: Mapping[str, Shape]
+    regions: Mapping[str, Region]
+    measure: Callable[[], Block]
+    state: Callable[[], Any]
+
+    def pose(self, item: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return position (3,) [m] and rotation (3, 3) of `item` in the robot base frame."""
+        return self._pose(self.channels.items.index(item))
+
+    def tcp(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and rotation of the tool centre point."""
+        return self._pose(-1)
+
+    def outlines(self, held: str) -> list[Outline]:
+        """Return every item but `held` from above; a fallen one is as wide as it is long."""
+        outlines = []
+        for item in self.channels.items:
+            position, rotation = self.pose(item)
+            shape = self.shapes[item]
+            if item == held or position[2] < -0.1:
+                continue
+            if rotation[2, 2] > UPRIGHT:
+                outlines.append((float(position[0]), float(position[1]), shape.radius))
+            else:
+                centre = position + rotation[:, 2] * shape.height / 2
+                outlines.append((float(centre[0]), float(centre[1]), shape.height / 2))
+        return outlines
+
+    def _pose(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        row = self.measure().pose[-1, column]
+        turn = Rotation.from_quat(row[3:] * TURN, scalar_first=True)
+        return row[:3] * LENGTH, np.asarray(turn.as_matrix())
+
+
+class Reference:
+    """Follow the contract's legal set; removals first, so that the pan has room."""
+
+    def __init__(self, contract: TaskContract[Any, Any], scene: Scene, arm: Arm) -> None:
+        self._contract = contract
+        self._scene = scene
+        self._arm = arm
+        self._script: Script[None] | None = None
+
+    def open(self) -> Capabilities:
+        """Declare no sensors: the executor reads the truth."""
+        return Capabilities("expert", "1", actions=("joint",))
+
+    def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
+        """Start over."""
+        self._script = None
+
+    def act(self, observation: Observation) -> Act:
+        """Return the next act of the script."""
+        if self._script is None:
+            self._script = self._work(observation)
+            return next(self._script)
+        return self._script.send(observation)
+
+    def close(self) -> None:
+        """Release nothing."""
+
+    def _work(self, observation: Observation) -> Script[None]:
+        while True:
+            legal = sorted(self._contract.legal(self._scene.state()), key=lambda op: (op.kind != "remove", op))
+            work = [operation for operation in legal if operation.item]
+            if work:
+                observation = yield from self._first_feasible(observation, work)
+            elif legal and legal[0].kind == "stop":
+                observation = yield from home(self._arm, observation)
+                observation = yield Wait(1.0)
+            else:
+                observation = yield Wait(PATIENCE_S)
+
+    def _first_feasible(self, observation: Observation, work: list[Operation]) -> Script[Observation]:
+        for operation in work:
+            try:
+                return (yield from self.carry_out(observation, operation))
+            except Unreachable:
+                continue
+        return (yield Wait(PATIENCE_S))
+
+    def carry_out(self, observation: Observation, operation: Operation) -> Script[Observation]:
+        """Take the item of `operation` and put it down at its place; raise `Unreachable` where there is no way."""
+        scene, item = self._scene, operation.item
+        region = scene.regions[operation.place]
+        others = scene.outlines(item)
+        before, _ = scene.pose(item)
+        picked = yield from pick(self._arm, observation, self._grasp(item, others))
+        observation = picked.observation
+        base, rotation = scene.pose(item)
+        if not picked.holding or base[2] < before[2] + LIFTED:
+            return (yield from grip(self._arm, observation, STROKE, 0.2))
+        at = self._placement(item, region, others, base, rotation)
+        if at is None:
+            at = self._placement(item, _surface_below(scene, before), others, base, rotation)
+        if at is None:
+            raise Unreachable(base, np.zeros(2))
+        return (yield from place(self._arm, observation, at))
+
+    def _grasp(self, item: str, others: list[Outline]) -> Grasp:
+        """Take a standing item by its body, a fallen one across its axis."""
+        base, rotation = self._scene.pose(item)
+        shape = self._scene.shapes[item]
+        axis = rotation[:, 2]
+        if axis[2] > UPRIGHT:
+            return grasp_standing(base, shape.radius, shape.body, shape.height, others)
+        middle = base + axis * shape.body / 2
+        yaw = float(np.arctan2(axis[1], axis[0]))
+        yaw = (yaw + np.pi / 2) % np.pi - np.pi / 2
+        height = max(float(middle[2]), 0.0115)
+        return Grasp((float(middle[0]), float(middle[1]), height), yaw, min(STROKE, 2 * (shape.radius + 0.012)))
+
+    def _placement(
+        self, item: str, region: Region, others: list[Outline], base: np.ndarray, rotation: np.ndarray
+    ) -> Placement | None:
+        """Return where to open the hand so that the held item's lowest point touches down at a free spot."""
+        shape = self._scene.shapes[item]
+        area = Disc(region.centre, region.radius) if isinstance(region, Round) else Rectangle(region.low, region.high)
+        spot = free_spot(area, others, shape.radius)
+        if spot is None:
+            return None
+        tcp, turn = self._scene.tcp()
+        held = top_down(spot.yaw) @ turn.T @ (base - tcp)
+        upright = rotation[2, 2] > UPRIGHT
+        low = held[2] if upright else held[2] - shape.radius
+        x, y = np.array(spot.position) - held[:2]
+        return Placement(
+            (float(x), float(y), float(region.height - low + TOUCHDOWN)), spot.yaw, release_opening(shape.radius)
+        )
+
+
+def _surface_below(scene: Scene, position: np.ndarray) -> Region:
+    """Return the region nearest in height to where an item stood."""
+    return min(scene.regions.values(), key=lambda region: abs(region.height - position[2]))

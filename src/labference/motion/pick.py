@@ -1,0 +1,39 @@
+"""Take an item from above."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..wire import Observation, Script
+from .grasp import Grasp
+from .kinematics import Arm
+from .skill import APPROACH, DESCENT, go, grip, over
+
+ABOVE = 0.045
+"""Height above the grasp where the descent becomes slow [m]."""
+CLEARANCE = 0.08
+"""Smallest rise between grasp and transit height [m]."""
+CLOSING = 0.35
+"""Time for the fingers to close and the grip to become steady [s]."""
+
+
+class Picked(NamedTuple):
+    """The last observation of a pick, and whether the fingers stopped on something."""
+
+    observation: Observation
+    holding: bool
+
+
+def pick(arm: Arm, observation: Observation, at: Grasp) -> Script[Picked]:
+    """Approach from above, descend, close, and lift to the transit height."""
+    x, y, z = at.position
+    top = np.array((x, y, max(at.transit, z + CLEARANCE)))
+    observation = yield from over(arm, observation, top, at.yaw, at.opening)
+    near = np.array((x, y, z + ABOVE))
+    observation = yield from go(arm, observation, near, at.yaw, at.opening, APPROACH)
+    observation = yield from go(arm, observation, np.array(at.position), at.yaw, at.opening, DESCENT, settle=0.15)
+    observation = yield from grip(arm, observation, 0.0, CLOSING)
+    observation = yield from go(arm, observation, top, at.yaw, 0.0, APPROACH, settle=0.05)
+    return Picked(observation, bool(observation.senses.robot.opening > at.thinnest))

@@ -1,0 +1,39 @@
+"""Tested systems: built-in baselines, and the door for a third party's `module:Class`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from labference.wire import Policy
+
+BUILT_IN = {
+    "reader": "labference.policies.reader:Reader",
+    "favourite": "labference.policies.baselines:Favourite",
+    "random": "labference.policies.baselines:Random",
+    "still": "labference.policies.still:Still",
+}
+"""Unprivileged systems; `expert` is made by the bench, because it reads the truth."""
+
+
+class UnknownPolicy(Exception):
+    """No tested system of that name."""
+
+
+def make_policy(name: str, seed: int) -> Policy:
+    """Return the system called `name`, or an instance of `module:Class`, built with the policy seed."""
+    path = BUILT_IN.get(name, name)
+    module, colon, attribute = path.partition(":")
+    if not colon:
+        names = ["expert", *BUILT_IN]
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, or module:Class.")
+    try:
+        kind = vars(importlib.import_module(module))[attribute]
+    except ImportError as error:
+        raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
+    except KeyError:
+        raise UnknownPolicy(f"Module {module!r} has no class {attribute!r}.") from None
+    policy: Policy = kind(seed=seed)
+    return policy

@@ -1,0 +1,58 @@
+"""Where the files of a run lie.
+
+OUT/campaign.json                        what was planned
+OUT/episode-0007/attempt-1/run.json      resolved task, policy, seeds, hashes, settings, budgets
+events.jsonl          confirmed events, opportunities, choices
+observations.jsonl    delivered evidence, with acquisition and delivery times
+actions.jsonl         requested and applied commands, reports, stops
+online_scores.jsonl   live snapshots
+measurements.bin      one row per physics tick
+scores.json           the verdict; present only when the attempt is finished
+CAMERA.mp4            optional
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RUN = "run.json"
+EVENTS = "events.jsonl"
+OBSERVATIONS = "observations.jsonl"
+ACTIONS = "actions.jsonl"
+ONLINE = "online_scores.jsonl"
+MEASUREMENTS = "measurements.bin"
+SCORES = "scores.json"
+CAMPAIGN = "campaign.json"
+
+
+def episode_folder(out: Path, index: int) -> Path:
+    """Return the folder of episode `index`."""
+    return out / f"episode-{index:04d}"
+
+
+def attempts(episode: Path) -> list[Path]:
+    """Return the attempt folders of an episode, oldest first."""
+    return sorted(episode.glob("attempt-*"), key=lambda path: int(path.name.partition("-")[2]))
+
+
+def next_attempt(episode: Path) -> Path:
+    """Return the folder for a further attempt; earlier ones are kept."""
+    return episode / f"attempt-{len(attempts(episode)) + 1}"
+
+
+def finished(episode: Path) -> Path | None:
+    """Return the newest attempt with committed scores, if any."""
+    return next((path for path in reversed(attempts(episode)) if (path / SCORES).exists()), None)
+
+
+def episodes(out: Path) -> list[Path]:
+    """Return the episode folders of a campaign in order."""
+    return sorted(out.glob("episode-*"))
+
+
+def runs_below(path: Path) -> list[Path]:
+    """Return the attempt folders that `path` means: itself, an episode's newest finished, or a campaign's."""
+    if (path / RUN).exists():
+        return [path]
+    inside = episodes(path) or ([path] if attempts(path) else [])
+    return [found for found in (finished(episode) for episode in inside) if found is not None]

@@ -1,0 +1,139 @@
+"""Write one attempt as it happens: append and flush, so that a kill leaves everything up to the last control step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from labference.truth.events import Event
+from labference.truth.measurement import Block
+from labference.wire import Observation, Operation
+
+from . import folder, strict
+from .measurements import MeasurementWriter
+from .video import VideoWriter
+
+
+@dataclass(frozen=True, slots=True)
+class ActRecord:
+    """One answer of the tested system: what it asked for and what was done with it.
+
+    `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` and `applied` are lists
+    of commands; `applied` are the joint targets and gripper openings that reached the robot. `dropped` counts the
+    requested commands that new evidence discarded, `clipped` those changed to fit the range.
+    """
+
+    act: str
+    tick: int
+    observation: int
+    operation: Operation | None
+    requested: list[list[float]]
+    applied: list[list[float]]
+    dropped: int
+    clipped: int
+    seconds: float
+
+
+class Recorder:
+    """Own the files of one attempt folder."""
+
+    def __init__(self, path: Path, run: dict[str, Any], *, video_rate_hz: float = 10.0) -> None:
+        path.mkdir(parents=True)
+        self.path = path
+        self._video_rate_hz = video_rate_hz
+        strict.write_atomically(path / folder.RUN, run)
+        self._events = _Lines(path / folder.EVENTS)
+        self._observations = _Lines(path / folder.OBSERVATIONS)
+        self._actions = _Lines(path / folder.ACTIONS)
+        self._online = _Lines(path / folder.ONLINE)
+        self._measurements = MeasurementWriter(path / folder.MEASUREMENTS)
+        self._videos: dict[str, VideoWriter] = {}
+
+    def block(self, block: Block) -> None:
+        """Record what was measured."""
+        self._measurements.write(block)
+
+    def events(self, events: Iterable[Event]) -> None:
+        """Record what was concluded."""
+        for event in events:
+            self._events.write(strict.named(event))
+
+    def observation(self, observation: Observation, tick: int, evidence: int, received: str) -> None:
+        """Record what was delivered: the receipt, not the pixels; `received` is the digest of the message."""
+        senses = observation.senses
+        frames = [
+            {
+                "camera": frame.camera,
+                "acquired": frame.acquired,
+                "delivered": frame.delivered,
+                "shape": list(frame.rgb.shape),
+                "depth": frame.depth is not None,
+            }
+            for frame in senses.frames
+        ]
+        self._observations.write(
+            strict.line(
+                {
+                    "observation": observation.id,
+                    "tick": tick,
+                    "time": senses.time,
+                    "evidence": evidence,
+                    "sha256": received,
+                    "robot": senses.robot,
+                    "readings": senses.readings,
+                    "frames": frames,
+                }
+            )
+        )
+
+    def act(self, record: ActRecord) -> None:
+        """Record an answer once its commands are applied or dropped."""
+        self._actions.write(strict.line(record))
+
+    def online(self, snapshot: object) -> None:
+        """Record a live snapshot of the scores."""
+        self._online.write(strict.line(snapshot))
+
+    def video(self, camera: str, rgb: np.ndarray) -> None:
+        """Append a frame to the video of `camera`."""
+        if camera not in self._videos:
+            self._videos[camera] = VideoWriter(self.path / f"{camera}.mp4", rgb.shape[:2], self._video_rate_hz)
+        self._videos[camera].write(rgb)
+
+    def commit(self, scores: dict[str, Any]) -> None:
+        """Make the attempt final: everything else reaches the disk first, then `scores.json` appears whole."""
+        self._measurements.flush()
+        for lines in (self._events, self._observations, self._actions, self._online):
+            lines.sync()
+        strict.write_atomically(self.path / folder.SCORES, scores)
+
+    def close(self) -> dict[str, str]:
+        """Close every file; return the shutdown status of each video encoder."""
+        statuses = {camera: video.close() for camera, video in self._videos.items()}
+        self._measurements.close()
+        for lines in (self._events, self._observations, self._actions, self._online):
+            lines.close()
+        return statuses
+
+
+class _Lines:
+    """Append whole lines and flush each."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: TextIO = path.open("a", encoding="utf-8")
+
+    def write(self, text: str) -> None:
+        self._file.write(text + "\n")
+        self._file.flush()
+
+    def sync(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,67 @@
+"""Strict JSON of records: no NaN, no unknown type, a name on every line."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: object) -> Any:
+    """Return `value` as JSON values; frozen dataclasses become objects, non-finite numbers say so."""
+    match value:
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else {"nonfinite": repr(value)}
+        case np.ndarray():
+            return plain(value.tolist())
+        case np.generic():
+            return plain(value.item())
+        case dict():
+            return {str(key): plain(entry) for key, entry in value.items()}
+        case tuple() | list():
+            return [plain(entry) for entry in value]
+        case frozenset() | set():
+            return sorted((plain(entry) for entry in value), key=repr)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(object.__getattribute__(value, field.name)) for field in fields(value)}
+    raise TypeError(f"A {type(value).__name__} cannot be recorded.")
+
+
+def line(value: object) -> str:
+    """Return `value` as one line of strict JSON."""
+    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+
+
+def named(value: object) -> str:
+    """Return a frozen dataclass as one line that starts with its class name."""
+    return line({"event": type(value).__name__, **plain(value)})
+
+
+def write_atomically(path: Path, value: object) -> None:
+    """Write `value` to `path` so that a reader sees the old file or the whole new one."""
+    draft = path.with_name(path.name + f".{os.getpid()}.draft")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(plain(value), file, allow_nan=False, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+
+
+def read(path: Path) -> Any:
+    """Return the JSON value in `path`."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return the complete lines of a JSONL file; a torn last line, left by a kill, is not one."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole, _, _torn = text.rpartition("\n")
+    return [json.loads(entry) for entry in whole.splitlines()]

@@ -1,0 +1,53 @@
+"""Task families: each file in this folder that exports `TASKS` is one; the folder is the registry."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from typing import Any
+
+from labference.truth.contract import ContractError, TaskContract
+
+
+def all_tasks() -> dict[str, TaskContract[Any, Any]]:
+    """Return every built-in task by name."""
+    found: dict[str, TaskContract[Any, Any]] = {}
+    for module in sorted(entry.name for entry in pkgutil.iter_modules(__path__)):
+        for task in importlib.import_module(f"{__name__}.{module}").TASKS:
+            if task.name in found:
+                raise ContractError(f"Task name {task.name!r} is used twice; rename the one in {module}.py.")
+            found[task.name] = task
+    return found
+
+
+def find_task(name: str) -> TaskContract[Any, Any]:
+    """Return the task called `name`, or the one task that `module:TASKS` exports.
+
+    `module:TASKS/task-name` picks one of several.
+    """
+    if ":" in name:
+        return _foreign(name)
+    tasks = all_tasks()
+    if name not in tasks:
+        close = difflib.get_close_matches(name, tasks, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ContractError(f"No task {name!r}.{hint} Tasks: {', '.join(tasks)}.")
+    return tasks[name]
+
+
+def _foreign(name: str) -> TaskContract[Any, Any]:
+    path, _, wanted = name.partition("/")
+    module, _, attribute = path.partition(":")
+    try:
+        exported = vars(importlib.import_module(module))[attribute]
+    except ImportError as error:
+        raise ContractError(f"Cannot import the task module {module!r}: {error}.") from error
+    except KeyError:
+        raise ContractError(f"Module {module!r} has no {attribute!r}; a task file exports TASKS.") from None
+    tasks = {task.name: task for task in exported}
+    if not wanted and len(tasks) == 1:
+        return next(iter(tasks.values()))
+    if wanted not in tasks:
+        raise ContractError(f"Name one task of {path}: {', '.join(f'{path}/{task}' for task in tasks)}.")
+    return tasks[wanted]

@@ -1,0 +1,219 @@
+"""Confirmed facts and their consequences, one frozen class each; together they are the lines of `events.jsonl`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labference.wire import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Grasped:
+    """Both finger pads closed on `item`, which last rested at `origin`: the start of a numbered attempt."""
+
+    tick: int
+    item: str
+    origin: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The gripper was opened and nothing of the robot touches `item` any more."""
+
+    tick: int
+    item: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """`item` left the gripper although the gripper was told to stay closed."""
+
+    tick: int
+    item: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`item` is at rest at `place`, released and slow for the settling time.
+
+    `attempt` is the attempt that put it there, 0 when it was moved without being grasped.
+    """
+
+    tick: int
+    item: str
+    place: str
+    origin: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fell:
+    """`item` left the bench."""
+
+    tick: int
+    item: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """The robot touches `surface`."""
+
+    tick: int
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """The robot no longer touches `surface`."""
+
+    tick: int
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steadied:
+    """`instrument` shows a stable `value` [its unit]."""
+
+    tick: int
+    instrument: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """`instrument` no longer shows a stable value."""
+
+    tick: int
+    instrument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Faulted:
+    """`instrument` left its working state; `source` says what is at fault."""
+
+    tick: int
+    instrument: str
+    status: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`instrument` is back in its working state."""
+
+    tick: int
+    instrument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The terminal predicate has held without interruption for the registered duration."""
+
+    tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class DwellBroken:
+    """The terminal predicate failed after holding for `held` ticks; its timer restarts."""
+
+    tick: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    """An irreversible safety or protocol `rule` was broken: completion stays invalid."""
+
+    tick: int
+    rule: str
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A decision opportunity opened when observation `observation` delivered its evidence."""
+
+    tick: int
+    opportunity: int
+    evidence: int
+    observation: int
+    deadline: int
+    legal: tuple[Operation, ...]
+    physical: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The first identifiable choice of an opportunity, frozen."""
+
+    tick: int
+    opportunity: int
+    operation: Operation
+    correct: bool
+    track: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """A later, different choice within the same opportunity; the first one stands."""
+
+    tick: int
+    opportunity: int
+    operation: Operation
+    track: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """An opportunity ended: by new evidence, by its deadline, or with the episode."""
+
+    tick: int
+    opportunity: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An event category of the paper: premature_advancement, needless_repetition, early_termination, recovery,
+    operation_failure, late_choice or unbound_report.
+    """
+
+    tick: int
+    category: str
+    operation: Operation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The tested system declared the task finished."""
+
+    tick: int
+
+
+Physical = Grasped | Released | Dropped | Settled | Fell | Pressed | Freed | Steadied | Disturbed | Faulted | Restored
+Event = Physical | Completed | DwellBroken | Violated | Opened | Chosen | Revised | Closed | Noted | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The tested system's answer could not be used: an interface failure of the given `kind`, scored."""
+
+    tick: int
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidated:
+    """Service, sensor, simulator or disk failed: a validity event; the episode is unresolved."""
+
+    tick: int
+    cause: str
+    sentence: str
+
+
+Administrative = Refused | Invalidated

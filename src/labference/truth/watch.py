@@ -1,0 +1,218 @@
+"""Turn measured blocks into confirmed physical events.
+
+Attempt and outcome share no threshold: a grasp is bilateral contact with closing effort, an outcome is support without
+the robot, at low motion, for the settling time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .events import (
+    Disturbed,
+    Dropped,
+    Faulted,
+    Fell,
+    Freed,
+    Grasped,
+    Physical,
+    Pressed,
+    Released,
+    Restored,
+    Settled,
+    Steadied,
+)
+from .measurement import (
+    FIRST_SURFACE,
+    HAND,
+    LEFT,
+    LENGTH,
+    OK,
+    RIGHT,
+    SPEED,
+    STATUSES,
+    Block,
+    Channels,
+    Readout,
+)
+from .window import Dwell
+
+GRASP_S = 0.1
+"""Bilateral contact with closing effort selects an item after this long [s]."""
+EFFORT = round(0.0005 / LENGTH)
+"""Closing effort: the commanded opening is at least this much below the measured one [grid]."""
+RELEASE_S = 0.04
+"""An item is out of the gripper after this long without any contact with the robot [s]."""
+SLOW = round(0.005 / SPEED)
+"""Low motion: at most 5 mm/s [grid]."""
+SLOW_TURN = round(0.2 / SPEED)
+"""Low motion: at most 0.2 rad/s [grid]."""
+FLOOR = round(-0.10 / LENGTH)
+"""An item below this height has left the bench [grid]."""
+_BOTH = np.uint16(1 << LEFT | 1 << RIGHT)
+_ROBOT = np.uint16(1 << LEFT | 1 << RIGHT | 1 << HAND)
+NOWHERE = "nowhere"
+
+
+def low_motion(block: Block) -> np.ndarray:
+    """Return which items move slowly at each tick, (k, n) bool."""
+    return np.asarray((block.speed[:, :, 0] <= SLOW) & (block.speed[:, :, 1] <= SLOW_TURN))
+
+
+def touched_by_robot(block: Block) -> np.ndarray:
+    """Return which items touch the hand, a finger or the arm at each tick, (k, n) bool."""
+    return np.asarray((block.touch[:, :-1] & _ROBOT) != 0)
+
+
+@dataclass(slots=True)
+class Track:
+    """What the watch remembers of one item."""
+
+    place: str
+    attempt: int = 0
+    grasped: bool = False
+    grasp_opening: int = 0
+    stirred: bool = False
+    fallen: bool = False
+
+
+class Watch:
+    """Follow every item and instrument of a scene across blocks."""
+
+    def __init__(self, channels: Channels, places: tuple[str, ...], located: dict[str, str], settle_s: float) -> None:
+        self.channels = channels
+        self.places = places
+        self.attempts = 0
+        self.tracks = [Track(located[item]) for item in channels.items]
+        count = len(channels.items)
+        self._confirmed = np.array([places.index(located[item]) for item in channels.items], dtype=np.int8)
+        self._last_place = self._confirmed.copy()
+        self._grip, self._free, self._quiet = Dwell(count), Dwell(count), Dwell(count)
+        self._grasp_ticks, self._release_ticks, self._settle_ticks = (
+            round(seconds / channels.timestep) for seconds in (GRASP_S, RELEASE_S, settle_s)
+        )
+        self._busy = False
+        self._hand = 0
+        self._stable = [False] * len(channels.cells)
+        self._status = [OK] * len(channels.cells)
+
+    def update(self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray) -> list[Physical]:
+        """Return the events of `block` in order of time; `place` is the contract's reading of it."""
+        events = self._items(block, place) + self._surfaces(block) + self._instruments(block, readouts)
+        events.sort(key=lambda event: event.tick)
+        return events
+
+    def _items(self, block: Block, place: np.ndarray) -> list[Physical]:
+        touched = touched_by_robot(block)
+        slow = low_motion(block)
+        stir = touched | ~slow | (place != self._confirmed)
+        if not self._busy and not stir.any():
+            self._grip.held[:] = 0
+            self._free.held += block.ticks
+            self._quiet.held += block.ticks
+            return []
+        closing = block.opening[:, 1:] <= block.opening[:, :1] - EFFORT
+        grip = self._grip.update(((block.touch[:, :-1] & _BOTH) == _BOTH) & closing)
+        free = self._free.update(~touched)
+        previous = np.vstack([self._last_place[None], place[:-1]])
+        quiet = self._quiet.update(~touched & slow & (place >= 0) & (place == previous))
+        self._last_place = place[-1].copy()
+        below = block.pose[:, :-1, 2] < FLOOR
+        events: list[Physical] = []
+        for column in range(len(self.tracks)):
+            events += self._item(column, block, grip, free, quiet, below, touched | ~slow, place)
+        self._busy = any(track.stirred or track.grasped for track in self.tracks)
+        return events
+
+    def _item(
+        self,
+        column: int,
+        block: Block,
+        grip: np.ndarray,
+        free: np.ndarray,
+        quiet: np.ndarray,
+        below: np.ndarray,
+        moved: np.ndarray,
+        place: np.ndarray,
+    ) -> list[Physical]:
+        """Run one item's small state machine over the ticks at which something about it changes."""
+        track, item = self.tracks[column], self.channels.items[column]
+        if track.fallen:
+            return []
+        marks = [(int(row), 0) for row in np.flatnonzero(grip[:, column] == self._grasp_ticks)]
+        marks += [(int(row), 1) for row in np.flatnonzero(free[:, column] == self._release_ticks)]
+        marks += [(int(row), 2) for row in np.flatnonzero(quiet[:, column] == self._settle_ticks)]
+        marks += [(int(row), 3) for row in np.flatnonzero(below[:, column])[:1]]
+        events: list[Physical] = []
+        done = 0
+        for row, mark in sorted(marks):
+            track.stirred |= self._stirred(column, moved, place, done, row + 1)
+            done = row + 1
+            tick = block.tick + row
+            if mark == 0 and not track.grasped:
+                self.attempts += 1
+                track.attempt, track.grasped = self.attempts, True
+                track.grasp_opening = int(block.opening[row, 0])
+                events.append(Grasped(tick, item, track.place, track.attempt))
+            elif mark == 1 and track.grasped:
+                track.grasped = False
+                opened = int(block.opening[row, 1]) > track.grasp_opening
+                out = Released if opened else Dropped
+                events.append(out(tick, item, track.attempt))
+            elif mark == 2 and track.stirred:
+                events.append(self._settle(column, tick, int(place[row, column])))
+            elif mark == 3:
+                events.append(Fell(tick, item, track.attempt))
+                track.fallen, track.grasped, track.stirred = True, False, False
+                return events
+        track.stirred |= self._stirred(column, moved, place, done, block.ticks)
+        return events
+
+    def _stirred(self, column: int, moved: np.ndarray, place: np.ndarray, first: int, last: int) -> bool:
+        rows = slice(first, last)
+        return bool(moved[rows, column].any() or (place[rows, column] != self._confirmed[column]).any())
+
+    def _settle(self, column: int, tick: int, place: int) -> Settled:
+        track = self.tracks[column]
+        event = Settled(tick, self.channels.items[column], self.places[place], track.place, track.attempt)
+        track.place, track.attempt, track.stirred = self.places[place], 0, False
+        self._confirmed[column] = place
+        return event
+
+    def _surfaces(self, block: Block) -> list[Physical]:
+        hand = block.touch[:, -1]
+        if (hand == self._hand).all():
+            return []
+        events: list[Physical] = []
+        for row in np.flatnonzero(np.diff(hand, prepend=np.uint16(self._hand))):
+            now = int(hand[row])
+            for index, surface in enumerate(self.channels.surfaces):
+                bit = 1 << (FIRST_SURFACE + index)
+                if (now ^ self._hand) & bit:
+                    events.append((Pressed if now & bit else Freed)(block.tick + int(row), surface))
+            self._hand = now
+        return events
+
+    def _instruments(self, block: Block, readouts: tuple[Readout, ...]) -> list[Physical]:
+        events: list[Physical] = []
+        for index, (name, readout) in enumerate(zip(self.channels.cells, readouts, strict=True)):
+            stable, status = readout.stable, readout.status
+            if (stable == self._stable[index]).all() and (status == self._status[index]).all():
+                continue
+            for row in range(block.ticks):
+                events += self._instrument(index, name, block.tick + row, readout, row)
+        return events
+
+    def _instrument(self, index: int, name: str, tick: int, readout: Readout, row: int) -> list[Physical]:
+        events: list[Physical] = []
+        status, stable = int(readout.status[row]), bool(readout.stable[row])
+        if status != self._status[index]:
+            self._status[index] = status
+            source = "load cell returned no force" if STATUSES[status] == "fault" else f"{STATUSES[status]} on {name}"
+            events.append(Restored(tick, name) if status == OK else Faulted(tick, name, STATUSES[status], source))
+        if stable != self._stable[index]:
+            self._stable[index] = stable
+            events.append(Steadied(tick, name, float(readout.shown[row])) if stable else Disturbed(tick, name))
+        return events

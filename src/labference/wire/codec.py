@@ -1,0 +1,122 @@
+"""A closed-list codec: only public nouns cross the policy boundary, as copies, in process and over a wire alike.
+
+A message is one line of JSON followed by the raw bytes of its arrays. Decoding never executes anything and never
+returns an object that shares memory with the sender's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .action import ActionSpec
+from .observation import Frame, Goal, Observation, Reading, RobotState, Senses
+from .operation import Move, Operation, Report, Stop, Wait
+from .policy import Capabilities
+from .refusal import Refusal
+
+PUBLIC = (
+    ActionSpec,
+    Capabilities,
+    Frame,
+    Goal,
+    Move,
+    Observation,
+    Operation,
+    Reading,
+    Report,
+    RobotState,
+    Senses,
+    Stop,
+    Wait,
+)
+"""Everything that may cross. Adding a name here is a decision about the information boundary."""
+
+_BY_NAME: dict[str, type] = {kind.__name__: kind for kind in PUBLIC}
+_FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in PUBLIC}
+_DTYPES = ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")
+_HEAD = struct.Struct("<I")
+
+
+def encode(value: object) -> bytes:
+    """Return `value` as bytes; refuse whatever is not a public noun, a number, a string or an array of numbers."""
+    arrays: list[bytes] = []
+    head = json.dumps(_pack(value, arrays), allow_nan=False, separators=(",", ":")).encode()
+    return b"".join([_HEAD.pack(len(head)), head, *arrays])
+
+
+def decode(message: bytes) -> Any:
+    """Return a fresh copy of what was encoded."""
+    try:
+        (size,) = _HEAD.unpack_from(message)
+        head = json.loads(message[_HEAD.size : _HEAD.size + size])
+        value, end = _unpack(head, message, _HEAD.size + size)
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise Refusal("malformed", f"A message of {len(message)} bytes is malformed: {error}.") from error
+    if end != len(message):
+        raise Refusal("malformed", f"A message of {len(message)} bytes should have {end}.")
+    return value
+
+
+def copy(value: Any) -> Any:
+    """Return what a receiver of `value` would decode."""
+    return decode(encode(value))
+
+
+def _pack(value: object, arrays: list[bytes]) -> Any:
+    match value:
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else {"float": repr(value)}
+        case tuple() | list():
+            return [_pack(entry, arrays) for entry in value]
+        case np.ndarray():
+            if value.dtype.name not in _DTYPES:
+                raise Refusal("dtype", f"An array of {value.dtype.name} cannot cross; use {', '.join(_DTYPES)}.")
+            arrays.append(np.ascontiguousarray(value).tobytes())
+            return {"array": value.dtype.name, "shape": list(value.shape)}
+        case np.generic():
+            return _pack(value.item(), arrays)
+    if type(value) not in _FIELDS:
+        raise Refusal("unknown_act", f"A {type(value).__name__} cannot cross; use {', '.join(_BY_NAME)}.")
+    body = {name: _pack(_get(value, name), arrays) for name in _FIELDS[type(value)]}
+    return {"noun": type(value).__name__, **body}
+
+
+_get = object.__getattribute__  # the field list is closed, so no reflective surprise
+
+
+def _unpack(head: Any, message: bytes, offset: int) -> tuple[Any, int]:
+    if isinstance(head, list):
+        entries = []
+        for entry in head:
+            value, offset = _unpack(entry, message, offset)
+            entries.append(value)
+        return tuple(entries), offset
+    if not isinstance(head, dict):
+        return head, offset
+    if "float" in head:
+        return float(head["float"]), offset
+    if "array" in head:
+        return _array(head, message, offset)
+    kind = _BY_NAME[head["noun"]]
+    values = {}
+    for name in _FIELDS[kind]:
+        values[name], offset = _unpack(head[name], message, offset)
+    return kind(**values), offset
+
+
+def _array(head: dict[str, Any], message: bytes, offset: int) -> tuple[np.ndarray, int]:
+    if head["array"] not in _DTYPES:
+        raise ValueError(f"array of {head['array']!r}")
+    dtype = np.dtype(head["array"])
+    shape = tuple(int(length) for length in head["shape"])
+    count = math.prod(shape)
+    flat = np.frombuffer(message, dtype=dtype, count=count, offset=offset).copy()
+    return flat.reshape(shape), offset + count * dtype.itemsize

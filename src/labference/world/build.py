@@ -1,0 +1,224 @@
+"""From declared parts to a compiled laboratory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import draw
+from .built import Built, Camera, Cell, Display, resolve
+from .engine import mujoco
+from .parts import Part
+from .parts.balance import GRAVITY, LoadCellReadout
+from .robot import HARD, PREFIX, load_robot
+
+Look = str | tuple[float, float, float, float] | None
+Vector = tuple[float, float, float]
+SHAPE = mujoco.mjtGeom
+
+LARGEST = (960, 720)
+"""Largest frame, width and height in pixels; rendering is supersampled by two."""
+
+
+def build(parts: tuple[Part, ...], timestep: float) -> Built:
+    """Let every part draw itself on an empty bench, add the robot, and compile."""
+    bench = Bench(timestep)
+    for part in parts:
+        part.add(bench)
+    bench.spec.attach(load_robot(), prefix=PREFIX, frame=bench.spec.worldbody.add_frame())
+    bench.cameras.append(Camera(f"{PREFIX}wrist", "wrist", (224, 224)))
+    bench.add_tcp_sensors()
+    return resolve(bench.spec.compile(), bench)
+
+
+class Bench:
+    """What parts draw themselves with.
+
+    Positions and half-lengths are in metres in the frame of the given body. A `look` is a material name, an RGBA
+    colour, or None for a shape that only collides. Shapes with `solid=False` only show.
+    """
+
+    def __init__(self, timestep: float) -> None:
+        self.spec = _empty_room(timestep)
+        self.items: list[str] = []
+        self.fixtures: list[str] = []
+        self.surfaces: dict[str, list[str]] = {}
+        self.cells: list[Cell] = []
+        self.cameras: list[Camera] = []
+        self.displays: list[Display] = []
+
+    def item(self, name: str) -> Any:
+        """Return a new free body: something that the robot may carry."""
+        body = self.spec.worldbody.add_body(name=name)
+        body.add_freejoint(name=name)
+        self.items.append(name)
+        return body
+
+    def fixture(self, name: str) -> Any:
+        """Return a new body that an instance may put anywhere and that stays there."""
+        self.fixtures.append(name)
+        return self.spec.worldbody.add_body(name=name, mocap=True)
+
+    def attached(
+        self, name: str, parent: Any, position: Vector = (0, 0, 0), axes: tuple[float, ...] | None = None
+    ) -> Any:
+        """Return a new body fixed to `parent`, or to the world if None; `axes` are its x and y axes."""
+        body = (parent or self.spec.worldbody).add_body(name=name, pos=list(position))
+        if axes is not None:
+            _orient(body, axes)
+        return body
+
+    def box(
+        self,
+        body: Any,
+        half: Vector,
+        position: Vector = (0, 0, 0),
+        *,
+        look: Look,
+        mass: float = 0.0,
+        solid: bool = True,
+        name: str = "",
+    ) -> Any:
+        """Add a box of half-lengths `half`."""
+        return self._geom(body, SHAPE.mjGEOM_BOX, half, position, look, mass, solid, name)
+
+    def cylinder(
+        self,
+        body: Any,
+        radius: float,
+        height: float,
+        centre: Vector = (0, 0, 0),
+        *,
+        look: Look,
+        mass: float = 0.0,
+        solid: bool = True,
+        name: str = "",
+    ) -> Any:
+        """Add an upright cylinder."""
+        return self._geom(body, SHAPE.mjGEOM_CYLINDER, (radius, height / 2, 0), centre, look, mass, solid, name)
+
+    def lathe(self, body: Any, name: str, profile: list[tuple[float, float]], *, look: Look) -> Any:
+        """Add a surface of revolution that only shows; `profile` lists (radius, height) from bottom to top."""
+        draw.add_lathe(self.spec, name, profile)
+        return self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), (0, 0, 0), look, 0.0, False, name)
+
+    def label_disc(self, body: Any, name: str, radius: float, height: float, text: str) -> None:
+        """Print `text` on a disc facing up at `height`; unturned, it reads upright for someone at +x facing the robot."""
+        draw.add_print(self.spec, name, text, (128, 128), letters=52 if len(text) > 2 else 74, turn=90)
+        self.cylinder(body, radius, 0.0004, (0, 0, height), look=name, solid=False)
+
+    def label_wrap(self, body: Any, name: str, radius: float, low: float, high: float, text: str) -> None:
+        """Print `text` twice around a body between heights `low` and `high`, facing +x and -x, with blank between."""
+        draw.add_band(self.spec, name, radius, low, high, repeat=2)
+        draw.add_print(self.spec, name, text, (224, 112), letters=72 if len(text) > 2 else 92)
+        self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), (0, 0, 0), name, 0.0, False, name)
+
+    def surface(self, name: str, body: Any) -> None:
+        """Let the solid shapes of `body` count as surface `name`."""
+        self.surfaces.setdefault(name, []).append(body.name)
+
+    def force_cell(self, name: str, body: Any, readout: type[LoadCellReadout]) -> None:
+        """Measure the force with which its parent carries `body`, and hand it to electronics `readout`."""
+        site = body.add_site(name=f"{name}_cell", size=[0.002] * 3, rgba=[0, 0, 0, 0])
+        self._sensor(f"{name}_cell", mujoco.mjtSensor.mjSENS_FORCE, site.name)
+        self.cells.append(Cell(name, site.name, readout))
+
+    def display(self, instrument: str, elements: dict[str, Any]) -> None:
+        """Let `instrument` light the geoms `elements`, named as in `parts.display`."""
+        self.displays.append(Display(instrument, {element: geom.name for element, geom in elements.items()}))
+
+    def camera(
+        self, name: str, position: Vector, target: Vector, *, fovy: float, size: tuple[int, int], body: Any = None
+    ) -> None:
+        """Watch `target` from `position`; `fovy` [degrees], `size` width and height in pixels."""
+        camera = (body or self.spec.worldbody).add_camera(name=name, pos=list(position), fovy=fovy)
+        back = np.subtract(position, target)
+        right = np.cross((0, 0, 1), back)
+        _orient(camera, (*right, *np.cross(back, right)))
+        self.cameras.append(Camera(name, name, size))
+
+    def add_tcp_sensors(self) -> None:
+        """Measure position and orientation of the tool centre point."""
+        self._sensor("tcp_position", mujoco.mjtSensor.mjSENS_FRAMEPOS, f"{PREFIX}tcp")
+        self._sensor("tcp_orientation", mujoco.mjtSensor.mjSENS_FRAMEQUAT, f"{PREFIX}tcp")
+
+    def _sensor(self, name: str, kind: Any, site: str) -> None:
+        self.spec.add_sensor(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site)
+
+    def _geom(
+        self, body: Any, shape: Any, size: Vector, position: Vector, look: Look, mass: float, solid: bool, name: str
+    ) -> Any:
+        geom = body.add_geom(type=shape, pos=list(position), mass=mass, name=name)
+        if shape == SHAPE.mjGEOM_MESH:
+            geom.meshname = name
+        else:
+            geom.size = list(size)
+        match look:
+            case None:
+                geom.group = 3
+            case str():
+                geom.material, geom.group = look, 2
+            case _:
+                geom.rgba, geom.group = list(look), 2
+        if solid:
+            geom.friction, geom.condim = [0.6, 0.003, 0.0001], 4
+            geom.solref, geom.solimp = HARD
+        else:
+            geom.contype = geom.conaffinity = 0
+        return geom
+
+
+def _orient(thing: Any, axes: tuple[float, ...]) -> None:
+    thing.alt.type = mujoco.mjtOrientation.mjORIENTATION_XYAXES
+    thing.alt.xyaxes = list(axes)
+
+
+def _empty_room(timestep: float) -> Any:
+    """Return a spec with solver settings, light, a floor to look at, and the shared materials."""
+    spec = mujoco.MjSpec()
+    spec.modelname = "laboratory"
+    option = spec.option
+    option.timestep = timestep
+    option.gravity = [0, 0, -GRAVITY]
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.impratio = 10
+    # MuJoCo 4.0.0 has a wrong sparse Hessian, which it would choose by itself from 60 degrees of freedom.
+    option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    # A diverged simulation must be noticed, not silently put back to its start.
+    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    _light(spec)
+    _materials(spec)
+    return spec
+
+
+def _light(spec: Any) -> None:
+    visual = spec.visual
+    visual.global_.offwidth, visual.global_.offheight = 2 * LARGEST[0], 2 * LARGEST[1]
+    visual.quality.shadowsize, visual.quality.offsamples = 1024, 0
+    visual.headlight.ambient = [0.32, 0.32, 0.32]
+    visual.headlight.diffuse = [0.22, 0.22, 0.22]
+    visual.headlight.specular = [0.1, 0.1, 0.1]
+    visual.map.znear, visual.map.zfar = 0.02, 8
+    spec.stat.center, spec.stat.extent = [0.45, 0.05, 0.1], 1.0
+    room = spec.worldbody
+    room.add_light(pos=[0.3, -0.4, 2.0], dir=[0.1, 0.2, -1], diffuse=[0.38] * 3, castshadow=True)
+    room.add_light(pos=[0.8, 0.9, 1.6], dir=[-0.3, -0.5, -1], diffuse=[0.15] * 3, castshadow=False)
+    room.add_geom(
+        type=SHAPE.mjGEOM_PLANE, size=[3, 3, 0.05], pos=[0, 0, -0.75], material="floor", contype=0, conaffinity=0
+    )
+
+
+def _materials(spec: Any) -> None:
+    texture, builtin = mujoco.mjtTexture, mujoco.mjtBuiltin
+    sky = {"rgb1": [0.85, 0.9, 0.95], "rgb2": [0.6, 0.66, 0.72], "width": 64, "height": 64}
+    spec.add_texture(name="sky", type=texture.mjTEXTURE_SKYBOX, builtin=builtin.mjBUILTIN_GRADIENT, **sky)
+    tiles = {"rgb1": [0.62, 0.64, 0.66], "rgb2": [0.56, 0.58, 0.60], "width": 128, "height": 128}
+    spec.add_texture(name="floor", type=texture.mjTEXTURE_2D, builtin=builtin.mjBUILTIN_CHECKER, **tiles)
+    floor = spec.add_material(name="floor", texrepeat=[3, 3], texuniform=True, reflectance=0)
+    floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
+    spec.add_material(name="steel", rgba=[0.78, 0.77, 0.74, 1], specular=0.9, shininess=0.7)
+    spec.add_material(name="lcd", rgba=[0.69, 0.77, 0.63, 1], emission=0.45, specular=0.1)
+    spec.add_material(name="lcd_on", rgba=[0.05, 0.07, 0.05, 1], emission=0, specular=0)
+    spec.add_material(name="lcd_off", rgba=[0.64, 0.72, 0.58, 1], emission=0.45, specular=0)

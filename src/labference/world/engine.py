@@ -1,0 +1,13 @@
+"""The one place where MuJoCo is imported, after the settings that it and its software renderer read only once."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if sys.platform == "linux":
+    os.environ.setdefault("MUJOCO_GL", "egl")
+# Without render threads of its own, a process may fork after it has rendered; frames are the same.
+os.environ.setdefault("LP_NUM_THREADS", "0")
+
+import mujoco as mujoco

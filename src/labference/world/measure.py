@@ -1,0 +1,93 @@
+"""From copied simulator rows to a `Block` on its grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..truth.measurement import ITEM, LENGTH, SPEED, TURN, Block
+from .built import Built
+
+_GRID = np.array([LENGTH] * 3 + [TURN] * 4)
+_ROBOT_MAY_TOUCH = np.uint16(0xFFFF & ~((1 << ITEM) - 1))
+_REMEMBERED = 4096
+
+
+class Rows:
+    """Room for k physics steps, used again and again.
+
+    Positions and velocities are copied before a step. Sensors and contacts are copied after it, because MuJoCo
+    computes them from the state before integration: all four then belong to the same instant.
+    """
+
+    def __init__(self, model: Any, steps: int) -> None:
+        self.qpos = np.empty((steps, model.nq))
+        self.qvel = np.empty((steps, model.nv))
+        self.sensors = np.empty((steps, model.nsensordata))
+        self.contacts: list[bytes] = [b""] * steps
+
+
+class Meter:
+    """Turn rows into blocks."""
+
+    def __init__(self, built: Built) -> None:
+        self._built = built
+        self._items = len(built.channels.items)
+        self._touch: dict[bytes, bytes] = {}
+
+    def block(self, tick: int, rows: Rows, opening: float) -> Block:
+        """Return the block that starts at `tick`, while the gripper was commanded to `opening` [m]."""
+        built = self._built
+        steps, n = len(rows.qpos), self._items
+        pose = np.empty((steps, n + 1, 7))
+        pose[:, :n] = rows.qpos[:, built.item_qpos]
+        pose[:, n] = rows.sensors[:, built.tcp]
+        # A quaternion and its negative are one orientation; keep the one with w >= 0.
+        pose[..., 3:] *= np.copysign(1.0, pose[..., 3:4])
+        pose /= _GRID
+        velocity = rows.qvel[:, built.item_qvel].reshape(steps, n, 2, 3)
+        speed = np.sqrt(np.einsum("kniv,kniv->kni", velocity, velocity)) / SPEED
+        left, right = built.finger_qpos
+        width = np.empty((steps, 2))
+        width[:, 0] = rows.qpos[:, left] + rows.qpos[:, right]
+        width[:, 1] = opening
+        return Block(
+            tick=tick,
+            pose=np.rint(pose, out=pose).astype(np.int32),
+            speed=np.rint(speed, out=speed).astype(np.int32),
+            touch=self._touches(rows.contacts),
+            opening=np.rint(width / LENGTH).astype(np.int32),
+            force=rows.sensors[:, built.cell_force].astype(np.float32),
+        )
+
+    def _touches(self, contacts: list[bytes]) -> np.ndarray:
+        """Return (k, n + 1) masks; most steps repeat a set of contacts that was decoded before."""
+        known = self._touch
+        if len(known) > _REMEMBERED:
+            known.clear()
+        for pairs in set(contacts):
+            if pairs not in known:
+                known[pairs] = self._decode(np.frombuffer(pairs, np.int32).reshape(-1, 2))
+        masks = b"".join([known[pairs] for pairs in contacts])
+        return np.frombuffer(bytearray(masks), np.uint16).reshape(len(contacts), self._items + 1)
+
+    def _decode(self, pairs: np.ndarray) -> bytes:
+        """Return the (n + 1,) masks of contacts between the geoms of `pairs` (m, 2)."""
+        masks = np.zeros(self._items + 2, np.uint16)
+        sides = np.concatenate((pairs, pairs[:, ::-1]))
+        np.bitwise_or.at(masks, self._built.touch_row[sides[:, 0]], self._built.touch_bit[sides[:, 1]])
+        masks[self._items] &= _ROBOT_MAY_TOUCH
+        return masks[:-1].tobytes()
+
+
+def join(blocks: list[Block], tick: int) -> Block:
+    """Return consecutive blocks as one that starts at `tick`."""
+    return Block(
+        tick=tick,
+        pose=np.concatenate([block.pose for block in blocks]),
+        speed=np.concatenate([block.speed for block in blocks]),
+        touch=np.concatenate([block.touch for block in blocks]),
+        opening=np.concatenate([block.opening for block in blocks]),
+        force=np.concatenate([block.force for block in blocks]),
+    )

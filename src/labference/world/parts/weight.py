@@ -1,0 +1,63 @@
+"""Labelled knob weights, OIML R 111 in shape and a little larger than standard so that a camera can read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..build import Bench
+
+DIMENSIONS = {
+    10: (0.0090, 0.0160, 0.0045, 0.0085, 0.0285),
+    20: (0.0105, 0.0190, 0.0050, 0.0095, 0.0325),
+    50: (0.0125, 0.0240, 0.0060, 0.0110, 0.0385),
+    100: (0.0150, 0.0300, 0.0070, 0.0125, 0.0465),
+}
+"""Nominal grams -> body radius, body height, neck radius, knob radius, total height [m]."""
+KNOB = 0.24
+"""Share of the total height that the knob takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A standard weight of `grams` nominal mass, labelled on the knob top and around the body."""
+
+    name: str
+    grams: int
+
+    def __post_init__(self) -> None:
+        if self.grams not in DIMENSIONS:
+            raise ValueError(f"There is no {self.grams!r} g weight. Sizes: {', '.join(map(str, DIMENSIONS))} g.")
+
+    def add(self, bench: Bench) -> None:
+        """Draw body and knob as two solid cylinders under a turned steel surface; the origin is the bottom centre."""
+        radius, body, _, knob, height = DIMENSIONS[self.grams]
+        weight = bench.item(self.name)
+        rim = KNOB * height
+        share = radius**2 * body / (radius**2 * body + knob**2 * rim)
+        mass = self.grams / 1000
+        bench.cylinder(weight, radius, body, (0, 0, body / 2), look=None, mass=share * mass)
+        bench.cylinder(weight, knob, rim, (0, 0, height - rim / 2), look=None, mass=mass - share * mass)
+        bench.lathe(weight, f"{self.name}_steel", self._profile(), look="steel")
+        bench.label_disc(weight, f"{self.name}_top", 0.86 * knob, height, str(self.grams))
+        bench.label_wrap(weight, f"{self.name}_wrap", 1.015 * radius, 0.08 * body, 0.92 * body, str(self.grams))
+
+    def _profile(self) -> list[tuple[float, float]]:
+        """Return the (radius, height) outline from bottom to top [m]."""
+        radius, body, neck, knob, height = DIMENSIONS[self.grams]
+        rim = KNOB * height
+        foot = height - rim
+        return [
+            (0.93 * radius, 0.0),
+            (radius, 0.0008),
+            (radius, body - 0.001),
+            (0.85 * radius, body),
+            (1.3 * neck, body + 0.02 * height),
+            (neck, body + 0.06 * height),
+            (neck, foot - 0.02 * height),
+            (0.9 * knob, foot + 0.01 * height),
+            (knob, foot + 0.3 * rim),
+            (knob, foot + 0.75 * rim),
+            (0.9 * knob, height),
+        ]
