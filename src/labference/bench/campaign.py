@@ -11,6 +11,7 @@ from pathlib import Path
 
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
+from labference.truth.identity import PlanError
 
 from .laboratory import Laboratory, Result
 from .plan import Plan
@@ -19,28 +20,24 @@ TRIES = 2
 """Attempts at an episode within one run; only validity events are retried."""
 
 
-class CampaignError(Exception):
-    """The folder holds another experiment, or the plan cannot be run."""
-
-
 def register(plan: Plan, out: Path) -> None:
     """Write the plan to `out`, or check that `out` already holds this experiment."""
     if plan.episodes < 1:
-        raise CampaignError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
+        raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     if path.exists():
         known = strict.read(path)
         for field, value in plan.condition().items():
             if known["condition"][field] != value:
-                raise CampaignError(
+                raise PlanError(
                     f"{out} holds a campaign with {field} {known['condition'][field]!r}, not {value!r}; "
                     "choose another --out, or the same settings to resume it."
                 )
         if known["episodes"] >= plan.episodes:
             return
     elif folder.episodes(out):
-        raise CampaignError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
+        raise PlanError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
     write_atomically(path, {"condition": plan.condition(), "episodes": plan.episodes})
 
 

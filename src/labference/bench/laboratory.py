@@ -117,7 +117,7 @@ class Laboratory:
             )
             ending = episode.run(session=digest([identity.key(), "session"])[:16])
             if ending.reason != "invalid":
-                recorder.commit(_scores(identity, ending))
+                recorder.commit(_scores(identity, ending, capabilities.reports))
         finally:
             recorder.close()
         return ending
@@ -218,12 +218,13 @@ def _sensors(capabilities: Capabilities) -> str:
     return f"{frames}{' rgb-d' if capabilities.depth else ' rgb'}{' +readings' if capabilities.readings else ''}"
 
 
-def _scores(identity: RunId, ending: Ending) -> dict[str, Any]:
+def _scores(identity: RunId, ending: Ending, reports: bool) -> dict[str, Any]:
     clock = ending.clock
     return {
         "status": "scored",
         "key": identity.key(),
         "identity": identity,
+        "reports": reports,
         "reason": ending.reason,
         "sentence": ending.sentence,
         "verdict": ending.verdict,

@@ -70,6 +70,10 @@ class Scene:
         return row[:3] * LENGTH, np.asarray(turn.as_matrix())
 
 
+class NoRoom(Exception):
+    """Every place that an operation names is taken."""
+
+
 class Reference:
     """Follow the contract's legal set; removals first, so that the pan has room."""
 
@@ -113,12 +117,12 @@ class Reference:
         for operation in work:
             try:
                 return (yield from self.carry_out(observation, operation))
-            except Unreachable:
+            except (Unreachable, NoRoom):
                 continue
         return (yield Wait(PATIENCE_S))
 
     def carry_out(self, observation: Observation, operation: Operation) -> Script[Observation]:
-        """Take the item of `operation` and put it down at its place; raise `Unreachable` where there is no way."""
+        """Take the item of `operation` and put it down at its place; raise `Unreachable` where there is no way, `NoRoom` where there is no place."""
         scene, item = self._scene, operation.item
         region = scene.regions[operation.place]
         others = scene.outlines(item)
@@ -132,7 +136,7 @@ class Reference:
         if at is None:
             at = self._placement(item, _surface_below(scene, before), others, base, rotation)
         if at is None:
-            raise Unreachable(base, np.zeros(2))
+            raise NoRoom(f"No free place for {item!r} on {operation.place!r}.")
         return (yield from place(self._arm, observation, at))
 
     def _grasp(self, item: str, others: list[Outline]) -> Grasp:
@@ -154,7 +158,7 @@ class Reference:
         """Return where to open the hand so that the held item's lowest point touches down at a free spot."""
         shape = self._scene.shapes[item]
         area = Disc(region.centre, region.radius) if isinstance(region, Round) else Rectangle(region.low, region.high)
-        spot = free_spot(area, others, shape.radius)
+        spot = free_spot(area, others, shape.radius, roomy=0.03 if isinstance(region, Round) else 0.05)
         if spot is None:
             return None
         tcp, turn = self._scene.tcp()

@@ -56,3 +56,10 @@ def runs_below(path: Path) -> list[Path]:
         return [path]
     inside = episodes(path) or ([path] if attempts(path) else [])
     return [found for found in (finished(episode) for episode in inside) if found is not None]
+
+
+def campaigns_below(path: Path) -> list[Path]:
+    """Return the campaigns that `path` means: itself, its direct subfolders, or the run it is."""
+    if (path / CAMPAIGN).exists():
+        return [path]
+    return [entry.parent for entry in sorted(path.glob(f"*/{CAMPAIGN}"))] or [path]

@@ -27,6 +27,7 @@ from labference.truth.geometry import Rectangular, Region, Round, Shape
 from labference.truth.measurement import HAND, ITEM, LEFT, OK, RIGHT, Block, Channels, Pose, Readout, Setup
 from labference.truth.watch import low_motion, touched_by_robot
 from labference.wire import Goal, Operation
+from labference.wire.labware import WEIGHT_REGION
 from labference.world.parts.balance import Balance, LoadCellReadout
 from labference.world.parts.sample import Sample
 from labference.world.parts.table import Table
@@ -49,7 +50,7 @@ BASIC_TARGETS = (160, 180, 200)
 EXTENDED_TARGETS = (200, 220, 240)
 """Targets [g]: paper section 4.2."""
 
-TABLE_REGION = ((0.34, 0.60), (-0.30, -0.02))
+TABLE_REGION = WEIGHT_REGION
 """Where weights lie on the table, x and y ranges in the robot base frame [m]."""
 WEIGHT_GAP = 0.06
 """Least distance between weight axes on the table [m]: fingers fit between."""

@@ -9,6 +9,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 
+class PlanError(Exception):
+    """A plan cannot be run, or its folder holds another experiment; the sentence is for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seeds:
     """One seed per stream of chance, drawn separately so that no stream shifts another."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..wire.labware import LABEL_LETTERS
 from . import draw
 from .built import Built, Camera, Cell, Display, resolve
 from .engine import mujoco
@@ -104,8 +105,8 @@ class Bench:
         return self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), (0, 0, 0), look, 0.0, False, name)
 
     def label_disc(self, body: Any, name: str, radius: float, height: float, text: str) -> None:
-        """Print `text` on a disc facing up at `height`; unturned, it reads upright for someone at +x facing the robot."""
-        draw.add_print(self.spec, name, text, (128, 128), letters=52 if len(text) > 2 else 74, turn=90)
+        """Print `text` on a disc facing up at `height`; unturned, it reads upright from +x, facing the robot."""
+        draw.add_print(self.spec, name, text, (128, 128), letters=LABEL_LETTERS[len(text)], turn=90)
         self.cylinder(body, radius, 0.0004, (0, 0, height), look=name, solid=False)
 
     def label_wrap(self, body: Any, name: str, radius: float, low: float, high: float, text: str) -> None:

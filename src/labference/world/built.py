@@ -50,9 +50,11 @@ class Built:
     arm_qpos, arm_qvel   (7,) addresses of the arm joints; finger_qpos (2,) of the fingers
     item_qpos            (n, 7) addresses of each item's position and quaternion; item_qvel (n, 6) of its velocity
     item_body            body id per item; fixtures maps a name to its mocap id
+    nominal_mass         (nbody,) [kg] and nominal_inertia (nbody, 3) [kg m2], before an instance changes any
     cell_force           (c,) addresses of the vertical force in sensordata; cell_site (c,) site ids
-    tcp                  (7,) addresses of position and quaternion of the tool centre point in sensordata; tcp_site its id
-    touch_row, touch_bit per geom: the touch row it fills (n for the robot, n + 1 for none) and the bit it sets in others
+    tcp                  (7,) addresses of position and quaternion of the tool centre point in sensordata
+    tcp_site             its site id
+    touch_row, touch_bit per geom: the row it fills (n for the robot, n + 1 for none) and the bit it sets in others
     digest               sha256 over the arrays of the model as compiled
     """
 
@@ -66,6 +68,8 @@ class Built:
     item_qvel: np.ndarray
     item_body: dict[str, int]
     fixtures: dict[str, int]
+    nominal_mass: np.ndarray
+    nominal_inertia: np.ndarray
     cells: tuple[Cell, ...]
     cell_force: np.ndarray
     cell_site: np.ndarray
@@ -102,6 +106,8 @@ def resolve(model: Any, bench: Bench) -> Built:
         item_qvel=np.array([joint.dofadr[0] + np.arange(6) for joint in joints], int).reshape(-1, 6),
         item_body={name: int(model.body(name).id) for name in channels.items},
         fixtures={name: int(model.body(name).mocapid[0]) for name in bench.fixtures},
+        nominal_mass=model.body_mass.copy(),
+        nominal_inertia=model.body_inertia.copy(),
         cells=tuple(bench.cells),
         cell_force=np.array([model.sensor(cell.site).adr[0] + 2 for cell in bench.cells], int),
         cell_site=np.array([model.site(cell.site).id for cell in bench.cells], int),
@@ -124,11 +130,11 @@ def _touch_tables(model: Any, channels: Channels, surfaces: dict[str, list[str]]
             bit_of_body[model.body(body).id] = channels.bit(name)
     for index, name in enumerate(channels.items):
         row_of_body[model.body(name).id], bit_of_body[model.body(name).id] = index, 1 << ITEM
-    for body in range(model.nbody):
-        name = model.body(body).name
+    finger = {f"{PREFIX}{name}": bit for name, bit in zip(FINGERS, (LEFT, RIGHT), strict=True)}
+    for index in range(model.nbody):
+        name = model.body(index).name
         if name.startswith(PREFIX):
-            part = {FINGERS[0]: LEFT, FINGERS[1]: RIGHT}.get(name.removeprefix(PREFIX), HAND)
-            row_of_body[body], bit_of_body[body] = n, 1 << part
+            row_of_body[index], bit_of_body[index] = n, 1 << finger.get(name, HAND)
     return row_of_body[model.geom_bodyid], bit_of_body[model.geom_bodyid]
 
 

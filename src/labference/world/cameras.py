@@ -18,6 +18,9 @@ from .parts.display import lit
 Profile = Literal["fast", "quality"]
 SUPERSAMPLE = 2
 """Samples per pixel and axis."""
+VISIBLE = np.array([1e-5] * 3 + [1e-4] * 4)
+"""Smallest change of an item's position [m] and quaternion that a camera sees. Without it, the micrometre by which a
+heavier jar sinks in could change a pixel and tell its mass."""
 FARTHEST = 6.5
 """Range of the depth camera [m]."""
 
@@ -49,6 +52,8 @@ class Studio:
     def show(self, data: Any, texts: dict[str, tuple[str, bool]]) -> None:
         """Take over the state of `data`, and what each instrument displays: its text and its stability lamp."""
         self._data.qpos[:] = data.qpos
+        items = self._built.item_qpos
+        self._data.qpos[items] = np.rint(data.qpos[items] / VISIBLE) * VISIBLE
         self._data.mocap_pos[:] = data.mocap_pos
         self._data.mocap_quat[:] = data.mocap_quat
         mujoco.mj_kinematics(self._model, self._data)

@@ -11,3 +11,6 @@ if sys.platform == "linux":
 os.environ.setdefault("LP_NUM_THREADS", "0")
 
 import mujoco as mujoco
+
+# MuJoCo would append its warnings to a file in the working folder; `World` counts them and raises instead.
+mujoco.set_mju_user_warning(lambda _: None)

@@ -43,8 +43,10 @@ class Meter:
         pose = np.empty((steps, n + 1, 7))
         pose[:, :n] = rows.qpos[:, built.item_qpos]
         pose[:, n] = rows.sensors[:, built.tcp]
-        # A quaternion and its negative are one orientation; keep the one with w >= 0.
-        pose[..., 3:] *= np.copysign(1.0, pose[..., 3:4])
+        # A quaternion and its negative are one orientation. Items keep w >= 0; the tool, whose w is about zero as it
+        # points down, keeps x >= 0.
+        pose[:, :n, 3:] *= np.copysign(1.0, pose[:, :n, 3:4])
+        pose[:, n, 3:] *= np.copysign(1.0, pose[:, n, 4:5])
         pose /= _GRID
         velocity = rows.qvel[:, built.item_qvel].reshape(steps, n, 2, 3)
         speed = np.sqrt(np.einsum("kniv,kniv->kni", velocity, velocity)) / SPEED

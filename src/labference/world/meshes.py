@@ -71,7 +71,7 @@ def _write(meshes: dict[str, tuple[np.ndarray, np.ndarray]], path: Path) -> None
         arrays = {
             f"{name}.{part}": array for name, mesh in meshes.items() for part, array in zip("vf", mesh, strict=True)
         }
-        np.savez_compressed(stream, **arrays)
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
     os.replace(partial, path)
 
 

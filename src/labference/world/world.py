@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..truth.measurement import OK, STATUSES, Block, Pose, Readout, SensorFault, Setup
+from ..truth.measurement import LENGTH, OK, SPEED, STATUSES, TURN, Block, Readout, SensorFault, Setup
 from ..wire.action import STROKE
 from ..wire.observation import Frame, Reading, RobotState, Senses
 from ..wire.panda import HOME
@@ -18,15 +18,18 @@ from .faults import SetupError, SimulationFault
 from .measure import Meter, Rows, join
 from .parts import Part
 from .parts.balance import CellState
+from .prepare import check_cell, check_setup, place, set_masses
 from .robot import FULL_SCALE
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-UPRIGHT = 0.9995
-"""Smallest cosine between a load cell's axis and the vertical."""
 ZEROING = 0.2
 """Time over which empty load cells are averaged [s]."""
-LONGEST_SETTLING = 6.0
-"""Time within which a prepared scene must be at rest [s]."""
+SETTLING, MORE_SETTLING, LONGEST_SETTLING = 3.0, 0.5, 6.0
+"""Time that a prepared scene is given to come to rest: at first, again and again, and in all [s]."""
+AWHILE = 50
+"""Ticks over which an item must have rested."""
+ENCODER = 1e-6
+"""Resolution of the joint encoders [rad]."""
 AT_REST = (100, 1000)
 """Linear and angular speed below which an item counts as resting, on the grid of a `Block`: 1 cm/s and 0.1 rad/s."""
 
@@ -52,7 +55,6 @@ class World:
         self._model = self._built.model
         self._data = mujoco.MjData(self._model)
         self._scratch = mujoco.MjData(self._model)
-        self._nominal = self._model.body_mass.copy(), self._model.body_inertia.copy()
         self._meter = Meter(self._built)
         self._rows: dict[int, Rows] = {}
         self._studio = Studio(self._built, render)
@@ -77,12 +79,13 @@ class World:
         Load cells are zeroed without the items `setup.on_cell`. Afterwards the tick is 0 and the robot holds its home
         position with an open gripper. Sensor faults begin to count at tick 0.
         """
-        _check_names(setup, self._built.item_body, self._built.fixtures, self.channels.cells)
+        check_setup(self._built, setup)
         self._setup = replace(setup, faults=())
-        self._set_masses(setup.masses)
-        self._place(setup, aside=setup.on_cell)
+        set_masses(self._built, self._scratch, setup.masses)
+        self._command = np.array([*HOME, STROKE])
+        place(self._built, self._data, setup, aside=setup.on_cell)
         self._zero_cells()
-        self._place(setup)
+        place(self._built, self._data, setup)
         blocks = self._settle()
         self.tick = 0
         self._setup = setup
@@ -103,11 +106,11 @@ class World:
         controls[:, 7] = command[7] * (FULL_SCALE / STROKE)
         self._command = command
         block = self._advance(controls)
-        self._readouts = tuple(cell.update(block.force[:, i]) for i, cell in enumerate(self._cells))
+        self._readouts = self._read(block)
         return block, self._readouts
 
     def now(self) -> Block:
-        """Return what is so at this instant as one row: the first row of the next block, whatever its command."""
+        """Return what is so at this instant, one row: the next block begins with it if the command in force stays."""
         _copy_state(self._model, self._data, self._scratch)
         mujoco.mj_forward(self._model, self._scratch)
         rows = Rows(self._model, 1)
@@ -153,7 +156,7 @@ class World:
                 f"This checkpoint belongs to model {checkpoint.model_digest!r}, not {self.model_digest!r}."
             )
         self._setup = checkpoint.setup
-        self._set_masses(checkpoint.setup.masses)
+        set_masses(self._built, self._scratch, checkpoint.setup.masses)
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, checkpoint.state, STATE)
         self.tick = checkpoint.tick
@@ -182,12 +185,14 @@ class World:
             rows.sensors[i] = sensors
             rows.contacts[i] = data.contact.geom.tobytes()
         if data.warning.number.any() or not np.isfinite(qpos).all():
-            raise SimulationFault(
-                f"The simulation diverged before {self.time + len(controls) * model.opt.timestep:.3f} s."
-            )
+            raise SimulationFault(_diagnosis(data, self.time))
         block = self._with_faults(self._meter.block(self.tick, rows, float(self._command[7])))
         self.tick += len(controls)
         return block
+
+    def _read(self, block: Block) -> tuple[Readout, ...]:
+        """Let every instrument read its load cell."""
+        return tuple(cell.update(block.force[:, i]) for i, cell in enumerate(self._cells))
 
     def _with_faults(self, block: Block) -> Block:
         """Let failed load cells return NaN."""
@@ -196,54 +201,22 @@ class World:
             block.force[_covers(fault, times), self.channels.cells.index(fault.cell)] = np.nan
         return block
 
-    def _set_masses(self, masses: dict[str, float]) -> None:
-        """Give items their masses [kg] and the model the constants that follow from them, from nominal values."""
-        model = self._model
-        model.body_mass[:], model.body_inertia[:] = self._nominal
-        for name, mass in masses.items():
-            body = self._built.item_body[name]
-            model.body_inertia[body] *= mass / model.body_mass[body]
-            model.body_mass[body] = mass
-        mujoco.mj_resetData(model, self._scratch)
-        mujoco.mj_setConst(model, self._scratch)
-
-    def _place(self, setup: Setup, aside: tuple[str, ...] = ()) -> None:
-        """Put everything where it starts, at rest; items `aside` hang behind the robot, where nothing is below."""
-        built, data = self._built, self._data
-        mujoco.mj_resetData(self._model, data)
-        for name, pose in setup.fixtures.items():
-            index = built.fixtures[name]
-            data.mocap_pos[index], data.mocap_quat[index] = (pose.x, pose.y, pose.z), _turn(pose.yaw)
-        for index, (name, where) in enumerate(zip(self.channels.items, built.item_qpos, strict=True)):
-            pose = Pose(-2.0 - index, 0.0, 2.0) if name in aside else setup.items[name]
-            data.qpos[where] = pose.x, pose.y, pose.z, *_turn(pose.yaw)
-        data.qpos[built.arm_qpos] = HOME
-        data.qpos[built.finger_qpos] = STROKE / 2
-        self._command = np.array([*HOME, STROKE])
-        self.tick = 0
-
     def _zero_cells(self) -> None:
         block = self._advance(self._hold(round(ZEROING / self.channels.timestep)))
-        for i, (cell, site, name) in enumerate(
-            zip(self._cells, self._built.cell_site, self.channels.cells, strict=True)
-        ):
+        for i, (name, cell) in enumerate(zip(self.channels.cells, self._cells, strict=True)):
             self.zero[name] = cell.zero(block.force[:, i])
-            # The last row of a site's rotation matrix is the vertical in its own frame.
-            upright = float(self._data.site_xmat[site][8])
-            if upright < UPRIGHT or self.zero[name] <= 0:
-                raise SetupError(
-                    f"Load cell {name!r} is mounted wrongly: axis {upright:.5f} upright (at least {UPRIGHT} is needed), "
-                    f"empty force {self.zero[name]:.4f} N (must be upward)."
-                )
+            check_cell(name, self._data.site_xmat[self._built.cell_site[i]], self.zero[name])
 
     def _settle(self) -> list[Block]:
-        """Hold still until every instrument is stable and every item rests."""
+        """Hold still until every instrument is stable and every item rests.
+
+        Nearly every instance takes the shortest time, so that two that differ in a mass are as old at handoff.
+        """
         blocks: list[Block] = []
-        chunk = self._hold(max(1, round(0.1 / self.channels.timestep)))
-        for _ in range(round(LONGEST_SETTLING / 0.1)):
-            blocks.append(self._advance(chunk))
-            self._readouts = tuple(cell.update(blocks[-1].force[:, i]) for i, cell in enumerate(self._cells))
-            resting = bool((blocks[-1].speed <= AT_REST).all())
+        for seconds in (SETTLING, *[MORE_SETTLING] * round((LONGEST_SETTLING - SETTLING) / MORE_SETTLING)):
+            blocks.append(self._advance(self._hold(round(seconds / self.channels.timestep))))
+            self._readouts = self._read(blocks[-1])
+            resting = bool((blocks[-1].speed[-AWHILE:] <= AT_REST).all())
             if resting and all(readout.stable[-1] for readout in self._readouts):
                 return blocks
         moving = [
@@ -261,14 +234,14 @@ class World:
         built, data, scratch = self._built, self._data, self._scratch
         scratch.qpos[:] = data.qpos
         mujoco.mj_kinematics(self._model, scratch)
-        tcp = np.empty(7)
-        tcp[:3] = scratch.site_xpos[built.tcp_site]
-        mujoco.mju_mat2Quat(tcp[3:], scratch.site_xmat[built.tcp_site])
+        turn = np.empty(4)
+        mujoco.mju_mat2Quat(turn, scratch.site_xmat[built.tcp_site])
+        position = _on_grid(scratch.site_xpos[built.tcp_site], LENGTH)
         return RobotState(
-            joints=data.qpos[built.arm_qpos],
-            velocities=data.qvel[built.arm_qvel],
-            opening=float(data.qpos[built.finger_qpos].sum()),
-            tcp=tcp,
+            joints=_on_grid(data.qpos[built.arm_qpos], ENCODER),
+            velocities=_on_grid(data.qvel[built.arm_qvel], SPEED),
+            opening=float(_on_grid(data.qpos[built.finger_qpos].sum(), LENGTH)),
+            tcp=np.concatenate((position, _on_grid(turn * np.copysign(1.0, turn[1]), TURN))),
             command=self._command.copy(),
         )
 
@@ -297,22 +270,18 @@ class World:
         self._studio.show(self._data, texts)
 
 
-def _check_names(setup: Setup, items: dict[str, int], fixtures: dict[str, int], cells: tuple[str, ...]) -> None:
-    """Refuse a setup that leaves an item without a pose or names something that is not here."""
-    if missing := items.keys() - setup.items.keys():
-        raise SetupError(f"No pose for {', '.join(sorted(missing))}.")
-    named = [*setup.items, *setup.fixtures, *setup.masses, *setup.on_cell, *(fault.cell for fault in setup.faults)]
-    if unknown := set(named) - items.keys() - fixtures.keys() - set(cells):
-        raise SetupError(f"Not in this laboratory: {', '.join(sorted(unknown))}.")
+def _diagnosis(data: Any, time: float) -> str:
+    """Return what MuJoCo complained about in the block that began at `time` [s]."""
+    warnings = [mujoco.mjtWarning(int(kind)).name for kind in np.flatnonzero(data.warning.number)]
+    return f"The simulation diverged after {time:.3f} s: {', '.join(warnings) or 'a position is not finite'}."
+
+
+def _on_grid(values: Any, step: float) -> Any:
+    return np.rint(values / step) * step
 
 
 def _covers(fault: SensorFault, time: Any) -> Any:
     return (time >= fault.start) & (time < fault.stop)
-
-
-def _turn(yaw: float) -> tuple[float, float, float, float]:
-    """Return the wxyz quaternion of a turn about the vertical [rad]."""
-    return float(np.cos(yaw / 2)), 0.0, 0.0, float(np.sin(yaw / 2))
 
 
 def _copy_state(model: Any, source: Any, target: Any) -> None:

@@ -12,6 +12,8 @@ class Part(Protocol):
     """Something that stands on the bench and can draw itself."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name under which instances, records and goals know it."""
 
-    def add(self, bench: Bench) -> None: ...
+    def add(self, bench: Bench) -> None:
+        """Draw it, and register what it offers: items, surfaces, cells, displays, cameras."""

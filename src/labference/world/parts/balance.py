@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...truth.measurement import FAULT, OVERLOAD, UNDERLOAD, Readout
+from ...wire.labware import PAN_HEIGHT, PAN_RADIUS
 from .display import draw_display
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ WINDOW = 1.0
 """Length of the stability window [s]."""
 RANGE = 0.5
 """Largest spread of the filtered value inside a stable window [g]."""
-CAPACITY = 1000.0
-"""Filtered value above which the balance reports overload [g]: five times the heaviest registered load, and far below
-what a pressing arm exerts."""
+CAPACITY = 2000.0
+"""Filtered value above which the balance reports overload [g], as 2 kg top-loading balances do; taking a weight off the
+pan with a resting hand adds 0.3 kg, a hand that presses 1 mm deep 1.8 kg."""
 FLOOR = -1.0
 """Filtered value below which the balance reports underload [g]: something lifts or hangs on the pan."""
 
@@ -145,8 +146,8 @@ class Balance:
 
     name: str = "balance"
     pan: str = "pan"
-    pan_radius: float = 0.070
-    pan_height: float = 0.078
+    pan_radius: float = PAN_RADIUS
+    pan_height: float = PAN_HEIGHT
 
     def add(self, bench: Bench) -> None:
         """Draw housing, pan and console, and wire the load cell to its electronics, display and camera."""
@@ -160,6 +161,7 @@ class Balance:
         self._add_pan(bench, housing)
         self._add_console(bench, housing, side)
         bench.surface(self.name, housing)
+        bench.camera("pan", (0.24, 0.0, 0.48), (0.006, 0.0, 0.085), fovy=25.0, size=(320, 240), body=housing)
         bench.camera("display", (0.30, 0.0, 0.22), (0.104, 0.0, 0.036), fovy=34.0, size=(224, 224), body=housing)
 
     def _add_pan(self, bench: Bench, housing: object) -> None:

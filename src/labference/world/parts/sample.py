@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...wire.labware import SAMPLE_HEIGHT, SAMPLE_RADIUS
+
 if TYPE_CHECKING:
     from ..build import Bench
 
@@ -18,8 +20,8 @@ class Sample:
 
     name: str = "sample"
     mass: float = 0.1
-    radius: float = 0.016
-    height: float = 0.032
+    radius: float = SAMPLE_RADIUS
+    height: float = SAMPLE_HEIGHT
 
     def add(self, bench: Bench) -> None:
         """Draw one solid cylinder with a rim for the lid; its origin is the centre of the bottom."""

@@ -26,4 +26,4 @@ class Table:
         bench.box(top, (*self.half, 0.02), (*self.centre, -0.02), look=(0.62, 0.66, 0.70, 1.0))
         bench.surface(self.name, top)
         bench.camera("front", (1.25, -0.08, 0.74), (0.40, 0.00, 0.17), fovy=48.0, size=(224, 224))
-        bench.camera("labels", (0.80, -0.16, 0.52), (0.4650, -0.16, 0.010), fovy=33.0, size=(640, 480))
+        bench.camera("labels", (0.80, -0.16, 0.52), (0.4650, -0.16, 0.010), fovy=30.0, size=(640, 480))

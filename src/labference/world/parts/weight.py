@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...wire.labware import LABEL_SHARE, WEIGHTS
+
 if TYPE_CHECKING:
     from ..build import Bench
 
-DIMENSIONS = {
-    10: (0.0090, 0.0160, 0.0045, 0.0085, 0.0285),
-    20: (0.0105, 0.0190, 0.0050, 0.0095, 0.0325),
-    50: (0.0125, 0.0240, 0.0060, 0.0110, 0.0385),
-    100: (0.0150, 0.0300, 0.0070, 0.0125, 0.0465),
-}
+DIMENSIONS = WEIGHTS
 """Nominal grams -> body radius, body height, neck radius, knob radius, total height [m]."""
 KNOB = 0.24
 """Share of the total height that the knob takes."""
@@ -40,7 +37,7 @@ class Weight:
         bench.cylinder(weight, radius, body, (0, 0, body / 2), look=None, mass=share * mass)
         bench.cylinder(weight, knob, rim, (0, 0, height - rim / 2), look=None, mass=mass - share * mass)
         bench.lathe(weight, f"{self.name}_steel", self._profile(), look="steel")
-        bench.label_disc(weight, f"{self.name}_top", 0.86 * knob, height, str(self.grams))
+        bench.label_disc(weight, f"{self.name}_top", LABEL_SHARE * knob, height, str(self.grams))
         bench.label_wrap(weight, f"{self.name}_wrap", 1.015 * radius, 0.08 * body, 0.92 * body, str(self.grams))
 
     def _profile(self) -> list[tuple[float, float]]:

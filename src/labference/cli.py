@@ -1,0 +1,169 @@
+"""The command line: parsing and printing. Rooms are imported inside commands, so that `--help` needs no physics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Measure whether a robot's next choice follows from what actually happened on a laboratory bench.",
+)
+console = Console()
+errors = Console(stderr=True)
+Folder = Annotated[Path, typer.Argument(help="A folder that `labference run` wrote.")]
+DIFFERENT, UNUSABLE, UNRESOLVED, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes: an audit differs; the request cannot be carried out; episodes stay unresolved; Ctrl-C."""
+
+
+@app.command()
+def tasks() -> None:
+    """List the tasks."""
+    from labference.report.tables import tasks_table
+    from labference.tasks import all_tasks
+
+    console.print(tasks_table(list(all_tasks().values())))
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")],
+    policy: Annotated[str, typer.Option(help="expert, reader, favourite, random, still, or module:Class.")],
+    episodes: Annotated[int, typer.Option(help="Size of the population.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Campaign seed; every other seed follows from it.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for the records [runs/TASK/POLICY].")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
+    action: Annotated[str, typer.Option(help="Action profile: joint or end_effector.")] = "joint",
+    render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
+    video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
+) -> None:
+    """Run episodes; the same command resumes what was interrupted."""
+    with _one_sentence():
+        from labference.bench.plan import Plan
+        from labference.report.tables import results_table
+        from labference.score.campaign import read_campaign
+        from labference.score.summary import summarise
+
+        where = out or Path("runs", _file_name(task), _file_name(policy))
+        plan = Plan(task, policy, episodes, seed, action, render, tuple(video or ()))
+        _run_with_progress(plan, where, workers)
+        summary = summarise(read_campaign(where))
+        console.print(results_table([summary]))
+        console.print(f"Records: {where}")
+    if summary.unresolved:
+        errors.print(f"{summary.unresolved} episodes are unresolved; run the same command again to retry them.")
+        raise typer.Exit(UNRESOLVED)
+
+
+@app.command()
+def score(path: Folder) -> None:
+    """Print choice, execution and completion of one campaign, or of several side by side."""
+    with _one_sentence():
+        from labference.report.tables import levels_table, results_table
+        from labference.score.campaign import find_campaigns
+        from labference.score.summary import summarise
+
+        summaries = [summarise(campaign) for campaign in find_campaigns(path)]
+        console.print(results_table(summaries))
+        console.print(levels_table(summaries))
+
+
+@app.command()
+def audit(path: Folder) -> None:
+    """Replay saved measurements through the same contract; exit 1 at the first difference."""
+    with _one_sentence():
+        from rich.progress import track
+
+        from labference.records.folder import campaigns_below, runs_below
+        from labference.records.reader import RecordError
+        from labference.report.tables import audit_table
+        from labference.score.audit import audit as replay
+
+        runs = [run for folder in campaigns_below(path) for run in runs_below(folder)]
+        if not runs:
+            raise RecordError(f"No finished episode in {path}; give a folder that `labference run` wrote.")
+        audits = []
+        for attempt in track(runs, description="Replaying", console=console, transient=True):
+            audits.append(replay(attempt))
+            if audits[-1].difference:
+                break
+        console.print(audit_table(audits))
+    if audits[-1].difference:
+        errors.print(f"{audits[-1].path}: {audits[-1].difference}", soft_wrap=True)
+        raise typer.Exit(DIFFERENT)
+
+
+@app.command()
+def report(path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write [PATH/report.html].")] = None) -> None:
+    """Write one page with tables, plots, frames and videos."""
+    with _one_sentence():
+        from labference.report.page import write_report
+
+        console.print(f"Report: {write_report(path, out)}")
+
+
+@app.command()
+def doctor() -> None:
+    """Check that this machine can simulate and render, and say what to install if not."""
+    from labference.doctor import diagnose
+
+    findings = diagnose()
+    for finding in findings:
+        console.print(f"[{'green' if finding.good else 'red'}]{'ok' if finding.good else 'no':>3}[/] {finding.sentence}")
+    if not findings[-1].good:
+        raise typer.Exit(UNUSABLE)
+
+
+def _run_with_progress(plan: object, where: Path, workers: int) -> None:
+    """Run a campaign under a progress bar; what ended badly is said at once."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from labference.bench.campaign import remaining, run
+    from labference.bench.plan import Plan
+
+    assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        done = plan.episodes - len(remaining(plan, where))
+        bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)
+        for result in run(plan, where, workers):
+            progress.advance(bar)
+            if result.sentence:
+                progress.console.print(f"Episode {result.index}: {result.reason}: {result.sentence}", markup=False)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Turn an error that a user can act on into one sentence and an exit code."""
+    from labference.policies import UnknownPolicy
+    from labference.records.reader import RecordError
+    from labference.score.campaign import IdentityError
+    from labference.truth.contract import ContractError
+    from labference.truth.identity import PlanError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        errors.print("Interrupted; what is finished is kept, and the same command resumes it.")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ContractError, FileNotFoundError, IdentityError, PlanError, RecordError, UnknownPolicy) as error:
+        errors.print(str(error), markup=False, soft_wrap=True)
+        raise typer.Exit(UNUSABLE) from None
+
+
+def _file_name(name: str) -> str:
+    """Return `name` as a folder name."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+
+
+def main() -> None:
+    """Run the command line."""
+    sys.exit(app())

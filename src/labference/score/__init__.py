@@ -1,0 +1,1 @@
+"""Count what runs recorded. No physics engine, no bench."""

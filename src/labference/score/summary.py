@@ -1,0 +1,117 @@
+"""One campaign in numbers: choice, execution, completion and runtime, each with its own denominator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from . import choice
+from .campaign import Campaign
+from .choice import Choices, Reach
+from .rate import Bounds, Rate, rate
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Mean seconds per episode; `simulated` runs on the laboratory's clock, the others on the wall's."""
+
+    simulated: float
+    model: float
+    rendering: float
+    physics: float
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a campaign shows.
+
+    selection    episodes whose first opportunity was answered correctly, of all scored: the paper's table 3
+    first        B_next and C_id over the first opportunities, which every system meets in the same states
+    all          the same over every opportunity the policy reached, states of its own making
+    execution    correct choices whose own attempt was physically confirmed
+    completion   completion bounds over the planned population while episodes are unresolved
+    categories   how often each event category occurred, and in how many episodes
+    reasons      how episodes ended
+    """
+
+    system: str
+    task: str
+    planned: int
+    scored: int
+    unresolved: int
+    selection: Rate
+    first: Choices
+    all: Choices
+    reach: tuple[Reach, ...]
+    reports: Choices
+    agreement: Rate
+    execution: Rate
+    physical: Rate
+    valid: Rate
+    clean: Rate
+    recovered: Rate
+    completion: Bounds
+    violations: dict[str, int]
+    categories: dict[str, tuple[int, int]]
+    reasons: dict[str, int]
+    runtime: Runtime | None
+
+
+def summarise(campaign: Campaign) -> Summary:
+    """Return the summary of `campaign`."""
+    scores = list(campaign.scores.values())
+    verdicts = [score["verdict"] for score in scores]
+    decisions = [choice.physical(verdict) for verdict in verdicts]
+    every = [entry for verdict in verdicts for entry in verdict["decisions"]]
+    first = [found[0] for found in decisions if found]
+    valid = rate(verdict["valid"] for verdict in verdicts)
+    longest = max((len(found) for found in decisions), default=0)
+    return Summary(
+        system=campaign.condition["policy"],
+        task=campaign.condition["task"],
+        planned=campaign.planned,
+        scored=len(scores),
+        unresolved=campaign.unresolved,
+        selection=Rate(sum(entry["correct"] is True for entry in first), len(verdicts)),
+        first=choice.choices(first),
+        all=choice.choices([entry for found in decisions for entry in found]),
+        reach=tuple(choice.reach(verdicts, number) for number in range(1, longest + 1)),
+        reports=choice.reports([entry for entry in every if entry["report"] is not None or _reporting(scores)]),
+        agreement=choice.agreement(every),
+        execution=Rate(
+            sum(verdict["correct_confirmed"] for verdict in verdicts),
+            sum(verdict["correct_attempts"] for verdict in verdicts),
+        ),
+        physical=rate(verdict["physical"] for verdict in verdicts),
+        valid=valid,
+        clean=rate(verdict["clean"] for verdict in verdicts),
+        recovered=rate(verdict["recovered"] for verdict in verdicts),
+        completion=Bounds(valid.count, campaign.unresolved, campaign.planned),
+        violations=dict(Counter(rule for verdict in verdicts for rule in set(verdict["violations"]))),
+        categories=_categories(verdicts),
+        reasons=dict(Counter(score["reason"] for score in scores)),
+        runtime=_runtime(scores),
+    )
+
+
+def _reporting(scores: list[dict[str, Any]]) -> bool:
+    """Return whether the system offered the report track."""
+    return any(score["reports"] for score in scores)
+
+
+def _categories(verdicts: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    names = verdicts[0]["categories"] if verdicts else {}
+    counts = {name: [verdict["categories"][name] for verdict in verdicts] for name in names}
+    return {name: (sum(values), sum(value > 0 for value in values)) for name, values in counts.items()}
+
+
+def _runtime(scores: list[dict[str, Any]]) -> Runtime | None:
+    if not scores:
+        return None
+    means = {
+        name: sum(score["runtime"][f"{name}_s"] for score in scores) / len(scores)
+        for name in ("model", "rendering", "physics", "wall")
+    }
+    return Runtime(simulated=sum(score["simulated_s"] for score in scores) / len(scores), **means)

@@ -1,0 +1,37 @@
+"""From delivered depth to points in the robot base frame, and back to pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..wire import Frame
+from ..wire.observation import DEPTH_UNIT
+
+
+def points(frame: Frame) -> np.ndarray:
+    """Return the point (h, w, 3) [m] that each pixel shows, robot base frame; NaN where depth had no return."""
+    if frame.depth is None:
+        raise ValueError(f"Frame {frame.camera!r} has no depth; ask for it with Capabilities(depth=True).")
+    distance = np.where(frame.depth > 0, frame.depth * DEPTH_UNIT, np.nan)
+    height, width = distance.shape
+    column, row = np.meshgrid(np.arange(width), np.arange(height))
+    k = frame.intrinsics
+    rays = np.stack(((column - k[0, 2]) / k[0, 0], (row - k[1, 2]) / k[1, 1], np.ones_like(distance)), axis=-1)
+    return np.asarray((distance[..., None] * rays) @ frame.pose[:3, :3].T + frame.pose[:3, 3])
+
+
+def pixels(frame: Frame, places: np.ndarray) -> np.ndarray:
+    """Return the image positions (..., 2), column and row, of points (..., 3) [m] in the robot base frame."""
+    seen = (places - frame.pose[:3, 3]) @ frame.pose[:3, :3]
+    image = seen @ frame.intrinsics.T
+    return np.asarray(image[..., :2] / image[..., 2:])
+
+
+def in_disc(cloud: np.ndarray, centre: tuple[float, float], radius: float) -> np.ndarray:
+    """Return which points (h, w) lie above a disc of the support [m]."""
+    return np.asarray(np.hypot(cloud[..., 0] - centre[0], cloud[..., 1] - centre[1]) <= radius)
+
+
+def in_rectangle(cloud: np.ndarray, low: tuple[float, float], high: tuple[float, float]) -> np.ndarray:
+    """Return which points (h, w) lie above a rectangle of the support, given by opposite corners [m]."""
+    return np.asarray(np.all((cloud[..., :2] >= low) & (cloud[..., :2] <= high), axis=-1))
