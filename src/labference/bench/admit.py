@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
-from labference.wire import ActionSpec, Capabilities, Goal, Move, Operation, Refusal, Report, Stop, Wait, codec
+from labference.wire import ActionSpec, Capabilities, Goal, Move, Operation, Refusal, Report, Stop, Wait
 
 LONGEST_WAIT_S = 60.0
 """Longest single `Wait` [s]."""
@@ -22,7 +23,7 @@ class Admitted:
 
 
 def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabilities) -> Admitted:
-    """Return the checked copy of an answer, or raise `Refusal` with one sentence."""
+    """Return the checked answer, sharing no memory with it, or raise `Refusal` with one sentence."""
     if not isinstance(answer, Move | Wait | Report | Stop):
         raise Refusal(
             "unknown_act", f"An answer of type {type(answer).__name__} is no act; use Move, Wait, Report, Stop."
@@ -31,12 +32,12 @@ def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabiliti
         commands, clipped = _commands(answer.commands, spec)
         if answer.commits is not None:
             _operation(answer.commits, goal, capabilities)
-        return Admitted(codec.copy(Move(commands, answer.commits)), clipped)
+        return Admitted(Move(commands, answer.commits), clipped)
     if isinstance(answer, Wait):
-        _seconds(answer.seconds)
+        return Admitted(Wait(_seconds(answer.seconds)))
     if isinstance(answer, Report):
         _operation(answer.operation, goal, capabilities)
-    return Admitted(codec.copy(answer))
+    return Admitted(answer)
 
 
 def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
@@ -49,7 +50,7 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
     if not 1 <= len(commands) <= spec.longest_chunk:
         kind = "too_long" if len(commands) else "empty"
         raise Refusal(kind, f"A chunk of {len(commands)} commands was sent; send 1 to {spec.longest_chunk}.")
-    values = commands.astype(np.float64)
+    values = np.array(commands, np.float64, subok=False)
     if not np.isfinite(values).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
         raise Refusal("nonfinite", f"Command {row} has {values[row, column]!r} at entry {column}; send finite numbers.")
@@ -65,11 +66,14 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
     return inside, int(wrong.any(axis=1).sum())
 
 
-def _seconds(seconds: object) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
-        raise Refusal("nonfinite", f"A wait of {seconds!r} s cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
+def _seconds(seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        kind = type(seconds).__name__
+        raise Refusal("dtype", f"A wait of type {kind} cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
     if not 0 < seconds <= LONGEST_WAIT_S:
-        raise Refusal("out_of_range", f"A wait of {seconds:g} s is outside (0, {LONGEST_WAIT_S:g}] s.")
+        kind = "out_of_range" if -math.inf < seconds < math.inf else "nonfinite"
+        raise Refusal(kind, f"A wait of {seconds} s cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
+    return float(seconds)
 
 
 def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> None:
@@ -82,7 +86,7 @@ def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> Non
         (operation.item, ("", *goal.items), "item"),
         (operation.place, ("", *goal.places), "place"),
     ):
-        if word not in allowed:
+        if not isinstance(word, str) or word not in allowed:
             raise Refusal(
                 "unknown_operation", f"Operation {what} {word!r} is unknown; use {', '.join(map(repr, allowed))}."
             )

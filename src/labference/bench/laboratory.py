@@ -74,9 +74,10 @@ class Laboratory:
         path = folder.next_attempt(folder.episode_folder(out, index))
         spec = PROFILES[plan.action]
         try:
-            prepared = self._lay_out(instance, seeds)
-            policy = self._policy(plan.policy, seeds, prepared)
+            setup = self.contract.setup(instance, np.random.default_rng(seeds.layout))
+            policy = self._policy(plan.policy, seeds, setup)
             capabilities = policy.open()
+            prepared = self.prepare(instance, seeds, setup, reports=capabilities.reports)
         except (SetupError, SimulationFault, ServiceFault) as fault:
             recorder = Recorder(path, {"plan": plan, "index": index, "seeds": seeds, "instance": instance})
             recorder.events([Invalidated(0, type(fault).__name__, str(fault))])
@@ -122,14 +123,10 @@ class Laboratory:
             recorder.close()
         return ending
 
-    def _lay_out(self, instance: Any, seeds: Seeds) -> Prepared:
-        setup = self.contract.setup(instance, np.random.default_rng(seeds.layout))
-        return self.prepare(instance, seeds, setup)
-
     def prepare(self, instance: Any, seeds: Seeds, setup: Setup, *, reports: bool = False) -> Prepared:
         """Lay out an instance and verify that what the contract assumes at the handoff is so."""
         block = self.world.prepare(setup)
-        referee = Referee(self.contract, instance, self.world.channels, reports=reports)
+        referee = self._referee = Referee(self.contract, instance, self.world.channels, reports=reports)
         cells = self.contract.cells(self.world.channels.timestep)
         for name, cell in zip(self.world.channels.cells, cells, strict=True):
             cell.zero(np.array([self.world.zero[name]]))
@@ -141,15 +138,15 @@ class Laboratory:
                 raise SetupError(f"After settling, {item!r} is at {found[item]!r} and not at {place!r}.")
         return Prepared(instance, seeds, setup, block, referee)
 
-    def _policy(self, name: str, seeds: Seeds, prepared: Prepared) -> Policy:
+    def _policy(self, name: str, seeds: Seeds, setup: Setup) -> Policy:
         if name != EXPERT:
             return make_policy(name, seeds.policy)
         scene = Scene(
             self.world.channels,
             self.contract.shapes(),
-            self.contract.regions(prepared.setup),
+            self.contract.regions(setup),
             self.world.now,
-            lambda: prepared.referee.state,
+            lambda: self._referee.state,
         )
         return Reference(self.contract, scene, self.arm)
 

@@ -23,8 +23,8 @@ from .video import VideoWriter
 class ActRecord:
     """One answer of the tested system: what it asked for and what was done with it.
 
-    `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` and `applied` are lists
-    of commands; `applied` are the joint targets and gripper openings that reached the robot. `dropped` counts the
+    `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` (n, size)
+    and `applied` (m, 8) are commands; the latter are the joint targets and gripper openings that reached the robot. `dropped` counts the
     requested commands that new evidence discarded, `clipped` those changed to fit the range.
     """
 
@@ -32,8 +32,8 @@ class ActRecord:
     tick: int
     observation: int
     operation: Operation | None
-    requested: list[list[float]]
-    applied: list[list[float]]
+    requested: np.ndarray
+    applied: np.ndarray
     dropped: int
     clipped: int
     seconds: float

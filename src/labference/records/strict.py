@@ -18,9 +18,10 @@ def plain(value: object) -> Any:
         case bool() | int() | str() | None:
             return value
         case float():
-            return value if math.isfinite(value) else {"nonfinite": repr(value)}
+            return value if math.isfinite(value) else {"nonfinite": repr(float(value))}
         case np.ndarray():
-            return plain(value.tolist())
+            finite = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
+            return value.tolist() if finite else plain(value.tolist())
         case np.generic():
             return plain(value.item())
         case dict():

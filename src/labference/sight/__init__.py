@@ -12,3 +12,9 @@ from .labels import Label as Label
 from .labels import read_label as read_label
 from .pan import Pan as Pan
 from .pan import find_pan as find_pan
+from .weighing import CAMERAS as CAMERAS
+from .weighing import Seen as Seen
+from .weighing import WeighingView as WeighingView
+from .weighing import see_weighing as see_weighing
+from .weights import Naming as Naming
+from .weights import name_weight as name_weight

@@ -36,7 +36,7 @@ STRAIGHT = 0.94
 """Smallest share of its four-cornered outline that the face fills."""
 ASPECT = 0.15
 """Relative deviation from the catalogue shape of the face that is accepted; more of it is hidden then."""
-HIDDEN = 0.02
+HIDDEN = 0.003
 """Largest share of the face between its elements that may look like something else."""
 
 STATUSES: dict[str, Literal["overload", "underload", "fault"]] = {"OL": "overload", "UL": "underload", "Err": "fault"}
@@ -100,9 +100,7 @@ def _tinted(rgb: np.ndarray) -> np.ndarray:
 
 def _elements() -> dict[str, tuple[tuple[float, float], tuple[float, float]]]:
     """Return middle and half-lengths [m] of every element by name."""
-    bars = {
-        f"{place}{bar}": (bar_centre(place, bar), bar_half(bar)) for place in range(DIGITS) for bar in BARS
-    }
+    bars = {f"{place}{bar}": (bar_centre(place, bar), bar_half(bar)) for place in range(DIGITS) for bar in BARS}
     inside = 0.7 * LAMP_RADIUS
     return bars | {"dot": (dot_centre(), (BAR_HALF, BAR_HALF)), "lamp": (LAMP, (inside, inside))}
 

@@ -29,7 +29,7 @@ CONTRAST = 12.0
 """Standard deviation of grey values below which nothing is printed on a face, of 255."""
 LEGIBLE = 0.70
 """Correlation with a printed label above which the label counts as read."""
-DISTINCT = 0.08
+DISTINCT = 0.05
 """Lead in correlation over the next label that is needed."""
 
 

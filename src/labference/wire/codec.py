@@ -39,7 +39,8 @@ PUBLIC = (
 
 _BY_NAME: dict[str, type] = {kind.__name__: kind for kind in PUBLIC}
 _FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in PUBLIC}
-_DTYPES = ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")
+_DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEAD = struct.Struct("<I")
 
 
@@ -56,7 +57,7 @@ def decode(message: bytes) -> Any:
         (size,) = _HEAD.unpack_from(message)
         head = json.loads(message[_HEAD.size : _HEAD.size + size])
         value, end = _unpack(head, message, _HEAD.size + size)
-    except (struct.error, ValueError, KeyError, TypeError) as error:
+    except (struct.error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise Refusal("malformed", f"A message of {len(message)} bytes is malformed: {error}.") from error
     if end != len(message):
         raise Refusal("malformed", f"A message of {len(message)} bytes should have {end}.")
@@ -73,15 +74,16 @@ def _pack(value: object, arrays: list[bytes]) -> Any:
         case bool() | int() | str() | None:
             return value
         case float():
-            return value if math.isfinite(value) else {"float": repr(value)}
+            return value if math.isfinite(value) else {"float": repr(float(value))}
         case tuple() | list():
             return [_pack(entry, arrays) for entry in value]
         case np.ndarray():
-            if value.dtype.name not in _DTYPES:
-                raise Refusal("dtype", f"An array of {value.dtype.name} cannot cross; use {', '.join(_DTYPES)}.")
-            arrays.append(np.ascontiguousarray(value).tobytes())
-            return {"array": value.dtype.name, "shape": list(value.shape)}
-        case np.generic():
+            name = _NAMES.get(value.dtype)
+            if name is None:
+                raise Refusal("dtype", f"An array of {value.dtype} cannot cross; use {', '.join(_DTYPES)}.")
+            arrays.append(value.tobytes())
+            return {"array": name, "shape": value.shape}
+        case np.generic() if not isinstance(value.item(), np.generic):
             return _pack(value.item(), arrays)
     if type(value) not in _FIELDS:
         raise Refusal("unknown_act", f"A {type(value).__name__} cannot cross; use {', '.join(_BY_NAME)}.")
@@ -113,10 +115,10 @@ def _unpack(head: Any, message: bytes, offset: int) -> tuple[Any, int]:
 
 
 def _array(head: dict[str, Any], message: bytes, offset: int) -> tuple[np.ndarray, int]:
-    if head["array"] not in _DTYPES:
-        raise ValueError(f"array of {head['array']!r}")
-    dtype = np.dtype(head["array"])
-    shape = tuple(int(length) for length in head["shape"])
+    dtype = _DTYPES[head["array"]]
+    shape = tuple(head["shape"])
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"array of shape {shape!r}")
     count = math.prod(shape)
     flat = np.frombuffer(message, dtype=dtype, count=count, offset=offset).copy()
     return flat.reshape(shape), offset + count * dtype.itemsize

@@ -1,0 +1,222 @@
+"""Measure speed as ratios against something run in the same minute, and print them beside their budgets.
+
+    python benchmarks/run.py                 everything but robosuite
+    python benchmarks/run.py --robosuite     also its Lift with a Panda, in an environment of its own (.venv-robosuite)
+
+CPU seconds are the smallest of several rounds, because other work on the machine only ever adds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from labference.bench.episode import Episode
+from labference.bench.laboratory import Laboratory, Prepared
+from labference.bench.plan import Plan, draw
+from labference.records.recorder import Recorder
+from labference.wire import JOINT, Capabilities, Goal, Move, Observation
+from labference.wire.panda import HOME
+
+PERIODS, STEPS, ROUNDS = 200, 25, 7
+HERE = Path(__file__).parent
+OTHER = HERE.parent / ".venv-robosuite"
+
+
+@dataclass(frozen=True)
+class Measured:
+    what: str
+    value: float
+    unit: str
+    budget: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.budget if self.at_least else self.value <= self.budget
+
+
+class OneStep:
+    """Ask for one command per query, as a policy that is consulted at every step does."""
+
+    def open(self) -> Capabilities:
+        return Capabilities("one-step", "1")
+
+    def reset(self, goal: Goal, spec: object, session: str) -> None:
+        self._steps = 0
+
+    def act(self, observation: Observation) -> Move:
+        return Move(swing(1)[:1])
+
+    def close(self) -> None:
+        pass
+
+
+def swing(periods: int) -> np.ndarray:
+    """Return a gentle motion of all joints above the bench, (periods, 8)."""
+    phase = np.sin(np.arange(periods)[:, None] * 0.05 + np.arange(7))
+    joints = np.array(HOME) + phase * np.array([0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.3])
+    return np.column_stack([joints, np.full(periods, 0.08)])
+
+
+def fastest(work: Callable[[], float]) -> float:
+    """Return the least CPU time of several rounds of `work` [s], after one to warm up."""
+    work()
+    return min(work() for _ in range(ROUNDS))
+
+
+def stepping(laboratory: Laboratory, prepared: Prepared) -> Measured:
+    """Compare measuring and judging with bare `mj_step` of the same model under the same controls."""
+    world, commands = laboratory.world, swing(PERIODS)
+    start = world.save()
+    model, data = world._model, world._data  # the benchmark looks inside on purpose
+
+    def judged() -> float:
+        world.load(start)
+        _, referee = prepared.block, laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup).referee
+        world.load(start)
+        began = time.process_time()
+        for command in commands:
+            referee.observe(*world.step(command, STEPS))
+        return time.process_time() - began
+
+    def bare() -> float:
+        world.load(start)
+        force, ramps = commands[0], []
+        for command in commands:
+            share = np.arange(1, STEPS + 1)[:, None] / STEPS
+            ramp = force + share * (command - force)
+            ramp[:, 7] = 255.0
+            ramps.append(ramp)
+            force = command
+        began = time.process_time()
+        for ramp in ramps:
+            for control in ramp:
+                data.ctrl[:] = control
+                mujoco.mj_step(model, data)
+        return time.process_time() - began
+
+    bare(), judged()
+    pairs = [(bare(), judged()) for _ in range(ROUNDS)]
+    ratio = min(cost for _, cost in pairs) / min(cost for cost, _ in pairs)
+    return Measured("measured and judged stepping / bare mj_step", ratio, "x", 1.25)
+
+
+def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
+    """Return the CPU time of one control step of the whole loop at one query per step [s]."""
+    costs = []
+    for _ in range(ROUNDS):
+        ready = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup)
+        with tempfile.TemporaryDirectory() as folder:
+            recorder = Recorder(Path(folder, "attempt"), {})
+            policy = OneStep()
+            episode = Episode(
+                laboratory.world,
+                Short(laboratory.contract),  # type: ignore[arg-type]
+                ready.instance,
+                policy,
+                policy.open(),
+                JOINT,
+                recorder,
+                laboratory.arm.increment,
+                referee=ready.referee,
+            )
+            began = time.process_time()
+            episode.run("benchmark")
+            costs.append((time.process_time() - began) / PERIODS)
+            recorder.close()
+    return min(costs)
+
+
+class Short:
+    """A contract with a budget of `PERIODS` control steps."""
+
+    def __init__(self, contract: object) -> None:
+        self._contract = contract
+        self.budget_steps = PERIODS
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._contract, name)
+
+
+def expert_episode(laboratory: Laboratory) -> Measured:
+    """Compare the expert's episodes with real time, preparation and records included."""
+    speeds = []
+    with tempfile.TemporaryDirectory() as folder:
+        for index in range(4):
+            began = time.process_time()
+            result = laboratory.attempt(Plan("weighing-basic", "expert", 4), index, Path(folder))
+            cost = time.process_time() - began
+            simulated = json.loads((result.path / "scores.json").read_text())["simulated_s"]
+            speeds.append(simulated / cost)
+    return Measured("expert episode without cameras / real time", max(speeds), "x", 8.0, at_least=True)
+
+
+def cold(code: str) -> float:
+    """Return the wall time of `code` in a fresh interpreter, less that of an empty one, least of three [s]."""
+
+    def once(source: str) -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
+        return time.perf_counter() - began
+
+    return min(once(code) - once("pass") for _ in range(3))
+
+
+FIRST_EPISODE = """
+import tempfile
+from pathlib import Path
+from labference.bench.campaign import run
+from labference.bench.plan import Plan
+with tempfile.TemporaryDirectory() as folder:
+    assert all(result.status == "scored" for result in run(Plan("weighing-basic", "expert", 1), Path(folder, "run")))
+"""
+
+
+def robosuite_step() -> float:
+    """Return the CPU time of one control step of robosuite's Lift [s], installing it first if it is not there."""
+    python = OTHER / "bin" / "python"
+    if not python.exists():
+        venv.create(OTHER, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "robosuite==1.5.2", "mujoco==3.3.7"], check=True)
+    done = subprocess.run([python, HERE / "robosuite_lift.py"], check=True, capture_output=True, text=True)
+    return float(json.loads(done.stdout.strip().splitlines()[-1])["policy_step_s"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--robosuite", action="store_true", help="also time robosuite 1.5.2 (installs it apart)")
+    arguments = parser.parse_args()
+    laboratory = Laboratory("weighing-basic")
+    instance, seeds = draw(laboratory.contract, 0, 0)
+    setup = laboratory.contract.setup(instance, np.random.default_rng(seeds.layout))
+    prepared = laboratory.prepare(instance, seeds, setup)
+    rows = [stepping(laboratory, prepared), expert_episode(laboratory)]
+    ours = policy_step(laboratory, prepared)
+    rows.append(Measured("whole control step at 20 Hz", 1000 * ours, "ms", 50.0))
+    if arguments.robosuite:
+        rows.append(Measured("whole control step / robosuite Lift", ours / robosuite_step(), "x", 0.25))
+    rows.append(Measured("import labference", cold("import labference"), "s", 0.3))
+    rows.append(Measured("first episode of a cold process", cold(FIRST_EPISODE), "s", 6.0))
+    table = Table("measured", "value", "budget", "")
+    for row in rows:
+        sign = "≥" if row.at_least else "≤"
+        table.add_row(row.what, f"{row.value:.3g} {row.unit}", f"{sign} {row.budget:g} {row.unit}", "" if row.met else "missed")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Scripts for a weighing bench: look at it, move one standard onto the pan or off it, by pixels alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from labference.motion import (
+    Arm,
+    Disc,
+    Grasp,
+    Outline,
+    Placement,
+    Rectangle,
+    Unreachable,
+    free_spot,
+    grasp_standing,
+    grip,
+    home,
+    pick,
+    place,
+    release_opening,
+)
+from labference.sight import Pan, Seen, WeighingView, see_weighing
+from labference.wire import Observation, Script, Wait
+from labference.wire.action import STROKE
+from labference.wire.labware import WEIGHT_REGION, WEIGHTS
+
+TOUCHDOWN = 0.0015
+"""Height above the support at which a weight is released [m]; positions from depth are good to 0.5 mm."""
+LOWEST_GRIP = 0.0115
+"""Smallest height of the finger tips' centre over the support [m]."""
+ROOM = 0.012
+"""Gap between pad and a lying weight before the grasp [m]."""
+CLEAR_HEIGHT = 0.30
+"""Height of the tool centre point above which the arm hides nothing [m]."""
+PATIENCE_S = 0.5
+"""Wait between two looks at an unsteady or unreadable display [s]."""
+LOOKS = 16
+"""Looks at an unsteady or unreadable display before it is taken as it is; a reading steadies within 4 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at the bench and the observation it came from."""
+
+    observation: Observation
+    view: WeighingView
+
+
+def look(arm: Arm, observation: Observation) -> Script[Look]:
+    """Clear the view, then look until the pan is found and the display shows a stable number, or patience ends."""
+    if observation.senses.robot.tcp[2] < CLEAR_HEIGHT:
+        observation = yield from home(arm, observation)
+    view = see_weighing(observation.senses)
+    for _ in range(LOOKS):
+        if view.pan is not None and view.shown is not None and view.shown.status == "ok" and view.shown.stable:
+            break
+        observation = yield Wait(PATIENCE_S)
+        view = see_weighing(observation.senses)
+    return Look(observation, view)
+
+
+def transfer(arm: Arm, last: Look, grams: int) -> Script[Observation]:
+    """Move a standard seen in the last look from table to pan or from pan to table; whether it worked is not known."""
+    weight, pan = last.view.standards().get(grams), last.view.pan
+    if weight is None or pan is None:
+        return (yield Wait(PATIENCE_S))
+    grasp = _grasp(weight, grams, _outlines(last.view, weight))
+    release = _release(weight, grams, last.view, pan, grasp)
+    if release is None:
+        return (yield Wait(PATIENCE_S))
+    try:
+        picked = yield from pick(arm, last.observation, grasp)
+        if not picked.holding:
+            return (yield from grip(arm, picked.observation, STROKE, 0.2))
+        return (yield from place(arm, picked.observation, release))
+    except Unreachable:
+        return (yield Wait(PATIENCE_S))
+
+
+def _outlines(view: WeighingView, held: Seen) -> list[Outline]:
+    """Return everything seen but `held` from above."""
+    others = (seen.item for seen in view.seen if seen is not held)
+    return [(*item.position, item.radius if item.standing else item.length / 2) for item in others]
+
+
+def _grasp(weight: Seen, grams: int, others: list[Outline]) -> Grasp:
+    """Take a standing weight by its body, a lying one across its axis."""
+    item, size = weight.item, WEIGHTS[grams]
+    if item.standing:
+        return grasp_standing((*item.position, item.base), size.radius, size.body, size.height, others)
+    yaw = (item.yaw + np.pi / 2) % np.pi - np.pi / 2
+    height = item.base + max(size.radius, LOWEST_GRIP)
+    return Grasp((*item.position, height), float(yaw), min(STROKE, 2 * (size.radius + ROOM)))
+
+
+def _release(weight: Seen, grams: int, view: WeighingView, pan: Pan, grasp: Grasp) -> Placement | None:
+    """Return where to open the hand, taking the weight to hang where it was grasped; None where no spot is free."""
+    radius = WEIGHTS[grams].radius
+    if weight.place == "table":
+        region: Disc | Rectangle = Disc(pan.centre, pan.radius)
+        support = pan.height
+    else:
+        (west, east), (south, north) = WEIGHT_REGION
+        region, support = Rectangle((west, south), (east, north)), 0.0
+    spot = free_spot(region, _outlines(view, weight), radius)
+    if spot is None:
+        return None
+    rise = grasp.position[2] - weight.item.base
+    return Placement((*spot.position, support + rise + TOUCHDOWN), spot.yaw, release_opening(radius))

@@ -1,0 +1,1 @@
+"""Show what was counted: terminal tables, figures, and one page that opens without a server."""

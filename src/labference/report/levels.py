@@ -1,0 +1,151 @@
+"""The rows of the level table, written once for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from labference.score.choice import Reach
+from labference.score.rate import Rate
+from labference.score.summary import Runtime, Summary
+
+from . import phrases
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One quantity, with a cell per system; `meaning` says what is counted over what."""
+
+    label: str
+    meaning: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows that belong to one level."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
+    """Return every level of `summaries`, one column per summary; what never occurred in any of them is left out."""
+    made = (
+        Section("Choice", (*_choice(summaries), *_reach(summaries), *_reports(summaries))),
+        Section("Execution", _execution(summaries)),
+        Section("Completion", _completion(summaries)),
+        Section("Event categories", _categories(summaries)),
+        Section("Violations", _counted(summaries, lambda summary: summary.violations, "of scored episodes")),
+        Section("How episodes ended", (*_endings(summaries), *_unresolved(summaries))),
+        Section("Mean runtime [s]", _runtime(summaries)),
+    )
+    return tuple(section for section in made if section.rows)
+
+
+def _row(summaries: Sequence[Summary], label: str, meaning: str, cell: Callable[[Summary], object]) -> Row:
+    return Row(label, meaning, tuple(str(cell(summary)) for summary in summaries))
+
+
+def _choice(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    return (
+        _row(summaries, "B_next, first choices", "correct, of first opportunities", lambda s: s.first.correct),
+        _row(summaries, "C_id, first choices", "identified, of first opportunities", lambda s: s.first.identified),
+        _row(summaries, "accuracy, first choices", "correct, of identified (C_id)", lambda s: s.first.accuracy),
+        _row(summaries, "B_next, all choices", "correct, of opportunities reached", lambda s: s.all.correct),
+        _row(summaries, "C_id, all choices", "identified, of opportunities", lambda s: s.all.identified),
+        _row(summaries, "accuracy, all choices", "correct, of identified (C_id)", lambda s: s.all.accuracy),
+    )
+
+
+def _reach(summaries: Sequence[Summary]) -> Iterator[Row]:
+    """Yield the later decisions; the first one, which every episode meets, is the rows above."""
+    for number in range(2, max((len(summary.reach) for summary in summaries), default=0) + 1):
+        found = [_reached(summary, number) for summary in summaries]
+        rows = (
+            ("reached", "of scored episodes", [entry.reached for entry in found]),
+            ("correct/reached", "of episodes that reached it", [entry.correct_of_reached for entry in found]),
+            ("correct/run", "of scored episodes", [entry.correct_of_run for entry in found]),
+        )
+        for label, meaning, rates in rows:
+            yield Row(f"decision {number} {label}", meaning, tuple(str(rate) for rate in rates))
+
+
+def _reached(summary: Summary, decision: int) -> Reach:
+    """Return the rates of a decision, also where no episode of this system reached it."""
+    nobody = Reach(decision, Rate(0, summary.scored), Rate(0, 0), Rate(0, summary.scored))
+    return next((entry for entry in summary.reach if entry.decision == decision), nobody)
+
+
+def _reports(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    if not any(summary.reports.correct.population for summary in summaries):
+        return ()
+    return (
+        _row(summaries, "report correct", "of decisions open to reports", lambda s: s.reports.correct),
+        _row(summaries, "report stated", "of decisions open to reports", lambda s: s.reports.identified),
+        _row(summaries, "report accuracy", "correct, of stated", lambda s: s.reports.accuracy),
+        _row(summaries, "report = behaviour", "of decisions with both", lambda s: s.agreement),
+    )
+
+
+def _execution(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    return (_row(summaries, "confirmed", "of correct choices, by their own attempt", lambda s: s.execution),)
+
+
+def _completion(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    return (
+        _row(summaries, "physical", "terminal state held", lambda s: s.physical),
+        _row(summaries, "valid", "physical, no violation", phrases.completion),
+        _row(summaries, "clean", "valid, all choices right, no failure", lambda s: s.clean),
+        _row(summaries, "recovered", "valid, a failure was put right", lambda s: s.recovered),
+    )
+
+
+def _categories(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    names = dict.fromkeys(name for s in summaries for name, (times, _) in s.categories.items() if times)
+    return tuple(
+        _row(summaries, phrases.plain(name), "times, in episodes", partial(_occurrences, name=name)) for name in names
+    )
+
+
+def _occurrences(summary: Summary, name: str) -> str:
+    times, episodes = summary.categories.get(name, (0, 0))
+    return f"{times} in {episodes}/{summary.scored}"
+
+
+def _endings(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    rows = _counted(summaries, lambda summary: summary.reasons, "of scored episodes")
+    return tuple(Row(phrases.ending(row.label), row.meaning, row.cells) for row in rows)
+
+
+def _unresolved(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    if not any(summary.unresolved for summary in summaries):
+        return ()
+    return (_row(summaries, "unresolved", "of planned episodes", lambda s: f"{s.unresolved}/{s.planned}"),)
+
+
+def _counted(summaries: Sequence[Summary], counts: Callable[[Summary], dict[str, int]], meaning: str) -> tuple[Row, ...]:
+    names = dict.fromkeys(name for summary in summaries for name in counts(summary))
+    return tuple(
+        Row(name, meaning, tuple(f"{counts(summary).get(name, 0)}/{summary.scored}" for summary in summaries))
+        for name in names
+    )
+
+
+def _runtime(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    clocks: tuple[tuple[str, str, Callable[[Runtime], float]], ...] = (
+        ("simulated", "clock of the laboratory", lambda means: means.simulated),
+        ("model", "wall clock, inside the system", lambda means: means.model),
+        ("rendering", "wall clock, cameras", lambda means: means.rendering),
+        ("physics", "wall clock, simulation", lambda means: means.physics),
+        ("whole episode", "wall clock", lambda means: means.wall),
+    )
+    return tuple(
+        Row(
+            label,
+            meaning,
+            tuple(phrases.seconds(clock(s.runtime)) if s.runtime else "unavailable" for s in summaries),
+        )
+        for label, meaning, clock in clocks
+    )

@@ -1,0 +1,110 @@
+"""What several test files share: one laboratory per process, and attempts in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labference.bench.laboratory import Laboratory, Result
+from labference.bench.plan import Plan
+from labference.records.reader import Run, read_run
+from labference.records.strict import plain
+
+TESTS = Path(__file__).parent
+BASIC = "weighing-basic"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What an attempt returned, and what it left on disk."""
+
+    result: Result
+    run: Run
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return self.run.lines("events.jsonl")
+
+    @property
+    def actions(self) -> list[dict[str, Any]]:
+        return self.run.lines("actions.jsonl")
+
+    @property
+    def observations(self) -> list[dict[str, Any]]:
+        return self.run.lines("observations.jsonl")
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        assert self.run.scores is not None, self.result.sentence
+        return self.run.scores
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        return self.scores["verdict"]
+
+    def named(self, name: str) -> list[dict[str, Any]]:
+        """Return the events of one class, in order."""
+        return [event for event in self.events if event["event"] == name]
+
+
+@pytest.fixture(scope="session")
+def laboratory() -> Iterator[Laboratory]:
+    found = Laboratory(BASIC)
+    yield found
+    found.world.close()
+
+
+@pytest.fixture
+def attempt(
+    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Attempt]:
+    """Return a function that runs one attempt of a policy, with a budget in steps and a contract of the test's own."""
+
+    def run(
+        policy: str,
+        *,
+        index: int = 0,
+        seed: int = 0,
+        budget: int = 100,
+        action: str = "joint",
+        contract: object = None,
+        video: tuple[str, ...] = (),
+        out: Path | None = None,
+    ) -> Attempt:
+        short = replace(contract or laboratory.contract, budget_steps=budget)  # type: ignore[type-var]
+        monkeypatch.setattr(laboratory, "contract", short)
+        plan = Plan(BASIC, policy, 10, seed, action, video=video)
+        result = laboratory.attempt(plan, index, out or tmp_path / policy.replace(":", "-"))
+        return Attempt(result, read_run(result.path))
+
+    return run
+
+
+@pytest.fixture
+def python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs Python in a process of its own, where `lab_policies` can be imported."""
+
+    def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments], env=environment(), capture_output=True, text=True, timeout=120, **options
+        )
+
+    return run
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a child process that can import the policies of the tests."""
+    paths = [str(TESTS), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), "COLUMNS": "200"}
+
+
+def without_runtime(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return scores without what the wall clock decides."""
+    return {name: value for name, value in plain(scores).items() if name != "runtime"}
