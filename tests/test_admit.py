@@ -63,8 +63,7 @@ def test_a_number_that_is_not_finite_is_refused_and_located(value: float, spec: 
     for column in range(spec.size):
         found = refusal(Move(with_entry(column, value, spec)), spec)
         assert found.kind == "nonfinite"
-        assert repr(value) in str(found).replace("np.float64", "") or str(value) in str(found)
-        assert f"Command 2 has {value!r} at entry {column}" in str(found).replace(f"np.float64({value!r})", repr(value))
+        assert f"Command 2 has {value!r} at entry {column}" in str(found)
 
 
 def test_sentences_show_numbers_and_not_how_a_library_prints_them() -> None:

@@ -102,7 +102,9 @@ def audit(path: Folder) -> None:
 
 
 @app.command()
-def report(path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write [PATH/report.html].")] = None) -> None:
+def report(
+    path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write [PATH/report.html].")] = None
+) -> None:
     """Write one page with tables, plots, frames and videos."""
     with _one_sentence():
         from labference.report.page import write_report
@@ -117,21 +119,28 @@ def doctor() -> None:
 
     findings = diagnose()
     for finding in findings:
-        console.print(f"[{'green' if finding.good else 'red'}]{'ok' if finding.good else 'no':>3}[/] {finding.sentence}")
+        mark = "[green]ok[/]" if finding.good else "[red]no[/]"
+        console.print(f"{mark}  {finding.sentence}")
     if not findings[-1].good:
         raise typer.Exit(UNUSABLE)
 
 
 def _run_with_progress(plan: object, where: Path, workers: int) -> None:
     """Run a campaign under a progress bar; what ended badly is said at once."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich import progress as bars
 
     from labference.bench.campaign import remaining, run
     from labference.bench.plan import Plan
 
     assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as progress:
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=console) as progress:
         done = plan.episodes - len(remaining(plan, where))
         bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)
         for result in run(plan, where, workers):

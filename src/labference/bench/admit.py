@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -53,7 +52,8 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
     values = np.array(commands, np.float64, subok=False)
     if not np.isfinite(values).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-        raise Refusal("nonfinite", f"Command {row} has {values[row, column]!r} at entry {column}; send finite numbers.")
+        found = float(values[row, column])
+        raise Refusal("nonfinite", f"Command {row} has {found} at entry {column}; send finite numbers.")
     inside = np.clip(values, spec.low, spec.high)
     wrong = inside != values
     if wrong.any() and spec.on_out_of_range == "reject":
@@ -67,7 +67,7 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
 
 
 def _seconds(seconds: object) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float | np.integer | np.floating):
         kind = type(seconds).__name__
         raise Refusal("dtype", f"A wait of type {kind} cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
     if not 0 < seconds <= LONGEST_WAIT_S:

@@ -122,7 +122,10 @@ class Reference:
         return (yield Wait(PATIENCE_S))
 
     def carry_out(self, observation: Observation, operation: Operation) -> Script[Observation]:
-        """Take the item of `operation` and put it down at its place; raise `Unreachable` where there is no way, `NoRoom` where there is no place."""
+        """Take the item of `operation` and put it down at its place.
+
+        Raises `Unreachable` where the arm cannot go and `NoRoom` where the place is taken.
+        """
         scene, item = self._scene, operation.item
         region = scene.regions[operation.place]
         others = scene.outlines(item)
@@ -145,7 +148,7 @@ class Reference:
         shape = self._scene.shapes[item]
         axis = rotation[:, 2]
         if axis[2] > UPRIGHT:
-            return grasp_standing(base, shape.radius, shape.body, shape.height, others)
+            return grasp_standing(base.tolist(), shape.radius, shape.body, shape.height, others)
         middle = base + axis * shape.body / 2
         yaw = float(np.arctan2(axis[1], axis[0]))
         yaw = (yaw + np.pi / 2) % np.pi - np.pi / 2

@@ -23,9 +23,10 @@ from .video import VideoWriter
 class ActRecord:
     """One answer of the tested system: what it asked for and what was done with it.
 
-    `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` (n, size)
-    and `applied` (m, 8) are commands; the latter are the joint targets and gripper openings that reached the robot. `dropped` counts the
-    requested commands that new evidence discarded, `clipped` those changed to fit the range.
+    `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` (n, size) are commands of
+    the profile, `applied` (m, 8) the joint targets and gripper openings that reached the robot. `dropped` counts the
+    requested commands that new evidence discarded, `clipped` those changed to fit the range, `seconds` is the wall
+    time the answer took.
     """
 
     act: str

@@ -6,23 +6,29 @@ import json
 import math
 import os
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+_SCALARS = frozenset((bool, int, str, type(None)))
+
 
 def plain(value: object) -> Any:
     """Return `value` as JSON values; frozen dataclasses become objects, non-finite numbers say so."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if is_dataclass(kind):
+        return {name: plain(object.__getattribute__(value, name)) for name in _names(kind)}
     match value:
-        case bool() | int() | str() | None:
-            return value
         case float():
-            return value if math.isfinite(value) else {"nonfinite": repr(float(value))}
+            return float(value) if math.isfinite(value) else {"nonfinite": repr(float(value))}
         case np.ndarray():
             finite = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
             return value.tolist() if finite else plain(value.tolist())
-        case np.generic():
+        case np.generic() if not isinstance(value.item(), np.generic):
             return plain(value.item())
         case dict():
             return {str(key): plain(entry) for key, entry in value.items()}
@@ -30,9 +36,12 @@ def plain(value: object) -> Any:
             return [plain(entry) for entry in value]
         case frozenset() | set():
             return sorted((plain(entry) for entry in value), key=repr)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(object.__getattribute__(value, field.name)) for field in fields(value)}
-    raise TypeError(f"A {type(value).__name__} cannot be recorded.")
+    raise TypeError(f"A {kind.__name__} cannot be recorded.")
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def line(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from labference.records import folder
 from labference.records.reader import Run, read_run
 
 from . import phrases
-from .frames import KeyFrame, instants, key_frames
+from .frames import KeyFrame, instants, key_frames, playable
 from .timeline import Timeline, timeline
 from .trace import read_traces
 
@@ -56,7 +56,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView:
-    """What the page says about an episode.
+    """What the page says about an episode; by default, that nothing ran.
 
     choice      correct, wrong, none or unresolved: the first opportunity that behaviour can answer
     outcome     completed, failed or unresolved
@@ -66,39 +66,42 @@ class EpisodeView:
 
     anchor: str
     index: int
-    goal: str
-    choice: str
-    outcome: str
-    first: str
-    legal: str
-    remarks: tuple[str, ...]
-    ending: str
-    sentence: str
-    confirmed: str
-    clocks: dict[str, str]
-    decisions: tuple[DecisionRow, ...]
-    timeline: Timeline | None
-    frames: tuple[KeyFrame, ...]
-    videos: tuple[Link, ...]
-    records: tuple[Link, ...]
     attempts: int
+    goal: str = ""
+    choice: str = "unresolved"
+    outcome: str = "unresolved"
+    first: str = "none"
+    legal: str = "none"
+    remarks: tuple[str, ...] = ()
+    ending: str = "not run"
+    sentence: str = "This episode has not been run."
+    confirmed: str = ""
+    clocks: dict[str, str] = field(default_factory=dict)
+    decisions: tuple[DecisionRow, ...] = ()
+    timeline: Timeline | None = None
+    frames: tuple[KeyFrame, ...] = ()
+    videos: tuple[Link, ...] = ()
+    records: tuple[Link, ...] = ()
 
 
 def episode_view(episode: Path, index: int, anchor: str, page: Path, shown: Shown) -> EpisodeView:
     """Return the view of the newest finished attempt in `episode`, or of what an unfinished one left."""
     attempts = folder.attempts(episode)
-    attempt = folder.finished(episode) or next((path for path in reversed(attempts) if (path / folder.RUN).exists()), None)
+    attempt = folder.finished(episode) or next(
+        (path for path in reversed(attempts) if (path / folder.RUN).exists()), None
+    )
     if attempt is None:
-        return _absent(anchor, index, len(attempts))
+        return EpisodeView(anchor, index, len(attempts))
     run = read_run(attempt)
     scores = run.scores or {}
     verdict: dict[str, Any] = scores.get("verdict", {})
     measured = "channels" in run.run
-    videos = sorted(attempt.glob("*.mp4"))
+    videos = [path for path in sorted(attempt.glob("*.mp4")) if run.scores or playable(path)]
     first = next((entry for entry in verdict.get("decisions", ()) if entry["physical"]), None)
     return EpisodeView(
         anchor=anchor,
         index=index,
+        attempts=len(attempts),
         goal=run.run["goal"]["instruction"] if "goal" in run.run else "",
         choice=_choice(first) if run.scores else "unresolved",
         outcome=("completed" if verdict["valid"] else "failed") if run.scores else "unresolved",
@@ -114,21 +117,12 @@ def episode_view(episode: Path, index: int, anchor: str, page: Path, shown: Show
         frames=key_frames(_filmed(run, videos), instants(run)) if shown.frames and measured and videos else (),
         videos=tuple(Link(path.stem, link(path, page)) for path in videos),
         records=tuple(Link(name, link(attempt / name, page)) for name in FILES if (attempt / name).exists()),
-        attempts=len(attempts),
     )
 
 
 def link(path: Path, page: Path) -> str:
     """Return `path` as a link from the page at `page`, quoted so that any folder name works."""
     return quote(Path(os.path.relpath(path.resolve(), page.parent.resolve())).as_posix())
-
-
-def _absent(anchor: str, index: int, attempts: int) -> EpisodeView:
-    sentence = "This episode has not been run."
-    return EpisodeView(
-        anchor, index, "", "unresolved", "unresolved", "none", "none", (), "not run", sentence, "", {}, (), None, (), (), (),
-        attempts,
-    )  # fmt: skip
 
 
 def _choice(first: dict[str, Any] | None) -> str:

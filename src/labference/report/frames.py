@@ -87,6 +87,15 @@ def key_frames(video: Path, wanted: Sequence[Instant]) -> tuple[KeyFrame, ...]:
     )
 
 
+def playable(video: Path) -> bool:
+    """Return whether `video` was closed; an encoder that was killed leaves a file that nothing plays."""
+    try:
+        with av.open(str(video)) as container:
+            return bool(container.streams.video)
+    except (av.error.FFmpegError, OSError):
+        return False
+
+
 def _jpeg(frame: Any) -> str:
     image = frame.to_image()
     image.thumbnail((WIDTH, WIDTH))

@@ -61,11 +61,11 @@ class Drawing:
     end: int
     right: float
 
-    def span(self, start: int, stop: int, kind: str, label: str, title: str) -> Span:
-        """Return a span; its label is kept where it fits inside."""
+    def span(self, start: int, stop: int, kind: str, labels: tuple[str, ...], title: str) -> Span:
+        """Return a span with the first of `labels` that fits inside."""
         left, right = self.x(max(0, start)), self.x(max(0, stop))
         when = f"{self.seconds(start)} to {self.seconds(stop)} s"
-        fitting = label if LETTER * len(label) + 10 <= right - left else ""
+        fitting = next((label for label in labels if LETTER * len(label) + 10 <= right - left), "")
         return Span(left, max(2.0, right - left - 1.5), kind, fitting, f"{title}, {when}")
 
     def mark(self, tick: int, kind: str, label: str, title: str) -> Mark:
@@ -95,7 +95,7 @@ def _opportunities(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
             event["tick"],
             closed[event["opportunity"]]["tick"] if event["opportunity"] in closed else drawing.end,
             "open" if event["physical"] else "open wordless",
-            f"legal: {phrases.operations(event['legal'])}",
+            (f"legal: {phrases.operations(event['legal'])}", f"{len(event['legal'])} legal"),
             f"Opportunity {event['opportunity']}, legal: {phrases.operations(event['legal'])}",
         )
         for event in events
@@ -131,9 +131,9 @@ def _holds(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
         rested = next((other["tick"] for other in after if other["event"] in ("Settled", "Fell")), None)
         stop = drawing.end if freed is None else freed
         title = f"Attempt {event['attempt']}: holds {event['item']}"
-        spans.append(drawing.span(event["tick"], stop, "hold", f"holds {event['item']}", title))
+        spans.append(drawing.span(event["tick"], stop, "hold", (f"holds {event['item']}", event["item"]), title))
         if freed is not None and rested is not None:
-            spans.append(drawing.span(freed, rested, "settling", "", f"{event['item']} comes to rest"))
+            spans.append(drawing.span(freed, rested, "settling", (), f"{event['item']} comes to rest"))
     return tuple(spans)
 
 
@@ -161,10 +161,14 @@ def _dwells(events: list[Event], drawing: Drawing, dwell_ticks: int) -> tuple[Sp
     for event in events:
         if event["event"] == "Completed":
             start = event["tick"] - dwell_ticks
-            spans.append(drawing.span(start, event["tick"], "dwell", "", "Terminal state held"))
+            spans.append(drawing.span(start, event["tick"], "dwell", (), "Terminal state held"))
         if event["event"] == "DwellBroken":
             start = event["tick"] - event["held"]
-            spans.append(drawing.span(start, event["tick"], "broken", "broken dwell", "Terminal state held, then lost"))
+            spans.append(
+                drawing.span(
+                    start, event["tick"], "broken", ("broken dwell", "broken"), "Terminal state held, then lost"
+                )
+            )
     return tuple(spans)
 
 
@@ -191,17 +195,19 @@ def _arranged(marks: Iterable[Mark], drawing: Drawing) -> tuple[Mark, ...]:
         x = max(mark.at, spread[-1].x + APART) if spread else mark.at
         spread.append(replace(mark, x=x))
     overrun = max(0.0, spread[-1].x + 7 - drawing.right) if spread else 0.0
-    spread = [replace(mark, x=mark.x - overrun) if mark.x + overrun > drawing.right - APART else mark for mark in spread]
+    spread = [
+        replace(mark, x=mark.x - overrun) if mark.x + overrun > drawing.right - APART else mark for mark in spread
+    ]
     return tuple(_with_room(spread, number, drawing.right) for number in range(len(spread)))
 
 
 def _with_room(marks: list[Mark], number: int, right: float) -> Mark:
+    """Return a mark with its label to the right, to the left, or without one; the left may be an earlier label's."""
     mark, wide = marks[number], LETTER * len(marks[number].label) + 16
     after = marks[number + 1].x - 8 if number + 1 < len(marks) else right
-    before = marks[number - 1].x + 8 if number else 0.0
     if mark.x + wide <= after:
         return mark
-    taken = number > 0 and marks[number - 1].label and marks[number - 1].x + 16 < mark.x - wide
-    if mark.x - wide >= before and (number == 0 or not taken):
+    before = 0.0 if number == 0 else mark.x if marks[number - 1].label else marks[number - 1].x + 8
+    if mark.x - wide >= before:
         return replace(mark, anchor="end")
     return replace(mark, label="")

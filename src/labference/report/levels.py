@@ -125,7 +125,9 @@ def _unresolved(summaries: Sequence[Summary]) -> tuple[Row, ...]:
     return (_row(summaries, "unresolved", "of planned episodes", lambda s: f"{s.unresolved}/{s.planned}"),)
 
 
-def _counted(summaries: Sequence[Summary], counts: Callable[[Summary], dict[str, int]], meaning: str) -> tuple[Row, ...]:
+def _counted(
+    summaries: Sequence[Summary], counts: Callable[[Summary], dict[str, int]], meaning: str
+) -> tuple[Row, ...]:
     names = dict.fromkeys(name for summary in summaries for name in counts(summary))
     return tuple(
         Row(name, meaning, tuple(f"{counts(summary).get(name, 0)}/{summary.scored}" for summary in summaries))

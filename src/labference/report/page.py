@@ -55,8 +55,8 @@ def render(shown: Sequence[System]) -> str:
         systems=shown,
         fields=_fields(shown),
         levels=sections(summaries),
-        levels_figure=Markup(svg(levels_figure(summaries))),
-        runtime_figure=Markup(svg(runtime_figure(timed))) if timed else None,
+        levels_figure=Markup(svg(levels_figure(summaries), "levels")),
+        runtime_figure=Markup(svg(runtime_figure(timed), "runtime")) if timed else None,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from labference.score.rate import Bounds, Rate
 from labference.score.summary import Runtime, Summary
@@ -23,7 +24,6 @@ WIDTH = 10.4
 """[inch]"""
 SETTINGS = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "labference",
     "font.family": "sans-serif",
     "font.size": 9.5,
     "text.color": INK,
@@ -41,8 +41,8 @@ def levels_figure(summaries: Sequence[Summary]) -> Figure:
         ("Completion", "valid task completion", GREEN, [_completion(summary) for summary in summaries]),
     ]
     with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, 1.15 + 0.46 * len(summaries)), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.12)
+        engine = ConstrainedLayoutEngine(w_pad=0.12)
+        figure = Figure(figsize=(WIDTH, 1.15 + 0.46 * len(summaries)), layout=engine)
         for axes, (title, meaning, colour, values) in zip(figure.subplots(1, 3, sharey=True), panels, strict=True):
             for row, value in enumerate(values):
                 _draw(axes, row, value, colour)
@@ -72,16 +72,19 @@ def runtime_figure(summaries: Sequence[Summary]) -> Figure:
     return figure
 
 
-def svg(figure: Figure) -> str:
-    """Return `figure` as an inline SVG element that takes its text colour from the page and refers to nothing."""
-    with matplotlib.rc_context(SETTINGS):
+def svg(figure: Figure, name: str = "labference") -> str:
+    """Return `figure` as an inline SVG element that takes its text colour from the page and refers to nothing outside.
+
+    Figures of one page need different names, which make their element ids different.
+    """
+    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": name}):
         buffer = io.StringIO()
         bare = {"Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(buffer, format="svg", transparent=True, metadata=bare)
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r' id="[a-zA-Z0-9]+_\d+"| xmlns(:xlink)?="[^"]*"', "", text)
+    text = re.sub(r' id="[a-zA-Z0-9.]+_\d+"| xmlns(:xlink)?="[^"]*"', "", text)
     return re.sub(r'<svg width="[^"]*" height="[^"]*"', '<svg aria-hidden="true"', text, count=1)
 
 
@@ -103,7 +106,9 @@ def _draw(axes: Axes, row: int, value: Rate | Bounds, colour: str) -> None:
         case Bounds():
             left, width = 100 * value.low, 100 * (value.high - value.low)
             axes.barh(row, width, 0.26, left, facecolor="none", edgecolor=colour, linewidth=1.3, linestyle=(0, (3, 2)))
-            _count(axes, row, f"{value.successes}/{value.planned}..{value.successes + value.unresolved}/{value.planned}")
+            _count(
+                axes, row, f"{value.successes}/{value.planned}..{value.successes + value.unresolved}/{value.planned}"
+            )
         case Rate(count=count, population=population):
             interval = value.interval
             if interval is None or value.value is None:

@@ -92,7 +92,9 @@ def _add_section(table: Table, section: Section, explained: bool, *, stacked: bo
     table.add_row(Text(section.name, style="bold"))
     for row in section.rows:
         meaning = [Text(row.meaning)] if explained else []
-        table.add_row(Text(f"  {row.label}"), *meaning, *(Text(_stacked(cell) if stacked else cell) for cell in row.cells))
+        table.add_row(
+            Text(f"  {row.label}"), *meaning, *(Text(_stacked(cell) if stacked else cell) for cell in row.cells)
+        )
     table.add_section()
 
 

@@ -83,7 +83,7 @@ def timeline(run: Run, traces: Sequence[Trace]) -> Timeline:
     panels = tuple(_panel(trace.until(end_s), events, drawing, _target(run)) for trace in traces if len(trace.time))
     step = next((step for step in STEPS_S if end_s / step <= 9), STEPS_S[-1])
     ticks = tuple(Tick(place(n * step / timestep), f"{n * step:g}") for n in range(int(end_s / step) + 1))
-    quiet = f"nothing more happens until {full_s:.1f} s" if end_s < full_s else ""
+    quiet = f"no further choice or outcome until {full_s:.1f} s" if end_s < full_s else ""
     return Timeline(quiet, lanes(events, drawing, dwell), panels, ticks)
 
 
@@ -131,7 +131,7 @@ def _panel(trace: Trace, events: list[dict[str, Any]], drawing: Drawing, target:
 def _range(load: np.ndarray, values: list[float]) -> tuple[float, float]:
     """Return drawn limits that hold the bulk of the trace, every stable value and the target; spikes are cut."""
     known = load[np.isfinite(load)]
-    bulk = [float(bound) for bound in np.percentile(known, (1, 99))] if len(known) else []
+    bulk = [float(bound) for bound in np.percentile(known, (4, 96))] if len(known) else []
     low, high = min([*bulk, *values]), max([*bulk, *values])
     margin = 0.14 * max(high - low, 5.0)
     return low - margin, high + margin

@@ -51,9 +51,8 @@ def audit(path: Path) -> Audit:
     referee, ticks = replay(run)
     recorded = [line for line in run.events() if json.loads(line)["event"] not in ADMINISTRATIVE]
     replayed = [named(event) for event in referee.history]
-    difference = (
-        _stale_answer(run) or _first_difference(recorded, replayed, finished=run.scores is not None) or _scores(run, referee)
-    )
+    finished = run.scores is not None
+    difference = _stale_answer(run) or _first_difference(recorded, replayed, finished=finished) or _scores(run, referee)
     return Audit(path, len(replayed), ticks, difference)
 
 
@@ -107,7 +106,8 @@ def _stale_answer(run: Run) -> str | None:
     for number, answer in enumerate(run.lines(folder.ACTIONS)):
         source = delivered.get(answer["observation"])
         if source is None:
-            return f"actions.jsonl line {number + 1} answers observation {answer['observation']}, which was not delivered."
+            missing = answer["observation"]
+            return f"actions.jsonl line {number + 1} answers observation {missing}, which was not delivered."
         if source["tick"] != answer["tick"]:
             return (
                 f"actions.jsonl line {number + 1} was admitted at tick {answer['tick']}, "

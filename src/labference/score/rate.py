@@ -58,7 +58,7 @@ def rate(outcomes: Iterable[bool]) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of a rate while `unresolved` of `planned` have no outcome: s/N and (s + u)/N (paper section 7.4)."""
+    """What is known of a rate while `unresolved` of `planned` have no outcome (paper section 7.4)."""
 
     successes: int
     unresolved: int

@@ -45,9 +45,9 @@ def _foreign(name: str) -> TaskContract[Any, Any]:
         raise ContractError(f"Cannot import the task module {module!r}: {error}.") from error
     except KeyError:
         raise ContractError(f"Module {module!r} has no {attribute!r}; a task file exports TASKS.") from None
-    tasks = {task.name: task for task in exported}
+    tasks: dict[str, TaskContract[Any, Any]] = {task.name: task for task in exported}
     if not wanted and len(tasks) == 1:
-        return next(iter(tasks.values()))
+        wanted = next(iter(tasks))
     if wanted not in tasks:
         raise ContractError(f"Name one task of {path}: {', '.join(f'{path}/{task}' for task in tasks)}.")
     return tasks[wanted]

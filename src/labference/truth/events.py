@@ -195,7 +195,7 @@ class Stopped:
 
 
 Physical = Grasped | Released | Dropped | Settled | Fell | Pressed | Freed | Steadied | Disturbed | Faulted | Restored
-Event = Physical | Completed | DwellBroken | Violated | Opened | Chosen | Revised | Closed | Noted | Stopped
+Judged = Completed | DwellBroken | Violated | Opened | Chosen | Revised | Closed | Noted | Stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +217,4 @@ class Invalidated:
 
 
 Administrative = Refused | Invalidated
+Event = Physical | Judged | Administrative

@@ -30,4 +30,5 @@ class Dwell:
 
 
 def _steps(length: int) -> np.ndarray:
-    return np.arange(1, length + 1, dtype=np.int64)[:, None]
+    steps: np.ndarray = np.arange(1, length + 1, dtype=np.int64)[:, None]
+    return steps

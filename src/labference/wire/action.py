@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PI = 3.141592653589793
 JOINT_RANGES = (
     (-2.8973, 2.8973),
     (-1.7628, 1.7628),
@@ -60,8 +59,8 @@ JOINT = ActionSpec(
     absolute=True,
     frame="joint",
     units=("rad",) * 7 + ("m",),
-    low=tuple(low for low, _ in JOINT_RANGES) + (0.0,),
-    high=tuple(high for _, high in JOINT_RANGES) + (STROKE,),
+    low=(*(low for low, _ in JOINT_RANGES), 0.0),
+    high=(*(high for _, high in JOINT_RANGES), STROKE),
 )
 """Seven absolute joint targets and one gripper opening at 20 Hz: the reference profile."""
 

@@ -38,8 +38,12 @@ PUBLIC = (
 """Everything that may cross. Adding a name here is a decision about the information boundary."""
 
 _BY_NAME: dict[str, type] = {kind.__name__: kind for kind in PUBLIC}
-_FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in PUBLIC}
-_DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")}
+_FIELDS: dict[type, tuple[str, ...]] = {kind: tuple(field.name for field in fields(kind)) for kind in PUBLIC}
+_DTYPES = {
+    name: np.dtype(name).newbyteorder("<")
+    for name in ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")
+}
+_SCALARS = frozenset((bool, int, str, type(None)))
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEAD = struct.Struct("<I")
 
@@ -70,48 +74,58 @@ def copy(value: Any) -> Any:
 
 
 def _pack(value: object, arrays: list[bytes]) -> Any:
+    kind = type(value)
+    names = _FIELDS.get(kind)
+    if names is not None:
+        return {"noun": kind.__name__, **{name: _pack(_get(value, name), arrays) for name in names}}
+    if kind in _SCALARS:
+        return value
     match value:
-        case bool() | int() | str() | None:
-            return value
         case float():
-            return value if math.isfinite(value) else {"float": repr(float(value))}
+            return float(value) if math.isfinite(value) else {"float": repr(float(value))}
         case tuple() | list():
             return [_pack(entry, arrays) for entry in value]
         case np.ndarray():
-            name = _NAMES.get(value.dtype)
-            if name is None:
-                raise Refusal("dtype", f"An array of {value.dtype} cannot cross; use {', '.join(_DTYPES)}.")
-            arrays.append(value.tobytes())
-            return {"array": name, "shape": value.shape}
+            return _pack_array(value, arrays)
         case np.generic() if not isinstance(value.item(), np.generic):
             return _pack(value.item(), arrays)
-    if type(value) not in _FIELDS:
-        raise Refusal("unknown_act", f"A {type(value).__name__} cannot cross; use {', '.join(_BY_NAME)}.")
-    body = {name: _pack(_get(value, name), arrays) for name in _FIELDS[type(value)]}
-    return {"noun": type(value).__name__, **body}
+    raise Refusal("unknown_act", f"A {kind.__name__} cannot cross; use {', '.join(_BY_NAME)}.")
+
+
+def _pack_array(value: np.ndarray, arrays: list[bytes]) -> dict[str, Any]:
+    name = _NAMES.get(value.dtype)
+    if name is None:
+        name = value.dtype.name  # the same for both byte orders
+        if name not in _DTYPES:
+            raise Refusal("dtype", f"An array of {name} cannot cross; use {', '.join(_DTYPES)}.")
+        value = value.astype(_DTYPES[name])
+    arrays.append(value.tobytes())
+    return {"array": name, "shape": value.shape}
 
 
 _get = object.__getattribute__  # the field list is closed, so no reflective surprise
 
 
 def _unpack(head: Any, message: bytes, offset: int) -> tuple[Any, int]:
-    if isinstance(head, list):
+    kind = type(head)
+    if kind is dict:
+        if "array" in head:
+            return _array(head, message, offset)
+        if "float" in head:
+            return float(head["float"]), offset
+        noun = _BY_NAME[head["noun"]]
+        values = []
+        for name in _FIELDS[noun]:
+            value, offset = _unpack(head[name], message, offset)
+            values.append(value)
+        return noun(*values), offset
+    if kind is list:
         entries = []
         for entry in head:
             value, offset = _unpack(entry, message, offset)
             entries.append(value)
         return tuple(entries), offset
-    if not isinstance(head, dict):
-        return head, offset
-    if "float" in head:
-        return float(head["float"]), offset
-    if "array" in head:
-        return _array(head, message, offset)
-    kind = _BY_NAME[head["noun"]]
-    values = {}
-    for name in _FIELDS[kind]:
-        values[name], offset = _unpack(head[name], message, offset)
-    return kind(**values), offset
+    return head, offset
 
 
 def _array(head: dict[str, Any], message: bytes, offset: int) -> tuple[np.ndarray, int]:

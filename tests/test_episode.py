@@ -1,0 +1,494 @@
+"""The timed loop under policies that misbehave, cheat, talk, dawdle or merely wait; real physics throughout."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import lab_policies
+import numpy as np
+import pytest
+from conftest import Attempt
+
+from labference.bench.laboratory import Laboratory
+from labference.bench.plan import draw
+from labference.motion import grasp_standing
+from labference.score.audit import audit, replay
+from labference.tasks.weighing import Weighing
+from labference.truth.contract import read_cells
+from labference.truth.measurement import SensorFault, Setup
+from labference.wire import Goal, Move, Operation, Report, Stop, Wait
+from labference.wire.panda import HOME
+
+Run = Callable[..., Attempt]
+HERE = np.array([*HOME, 0.08])
+
+
+def changed(column: int, value: float) -> np.ndarray:
+    """Return one command that holds still but for one entry."""
+    command = HERE.copy()
+    command[column] = value
+    return command[None]
+
+
+@pytest.fixture
+def says(attempt: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs an attempt of a policy that gives these answers and then waits."""
+
+    def run(*answers: object, policy: str = "Answers", **options: Any) -> Attempt:
+        monkeypatch.setattr(lab_policies.Answers, "says", answers)
+        monkeypatch.setattr(lab_policies, "SAW", [])
+        return attempt(f"lab_policies:{policy}", **options)
+
+    return run
+
+
+NONSENSE = {
+    "not a number": (Move(changed(2, float("nan"))), "nonfinite"),
+    "infinite": (Move(changed(7, float("inf"))), "nonfinite"),
+    "one row, no matrix": (Move(HERE), "shape"),
+    "seven entries": (Move(HERE[None, :7]), "shape"),
+    "no rows": (Move(np.empty((0, 8))), "empty"),
+    "too long": (Move(np.repeat(HERE[None], 51, axis=0)), "too_long"),
+    "beyond a joint limit": (Move(changed(0, 3.0)), "out_of_range"),
+    "wider than the gripper": (Move(changed(7, 0.081)), "out_of_range"),
+    "a list": (Move([HERE.tolist()]), "dtype"),  # type: ignore[arg-type]
+    "nothing": (None, "unknown_act"),
+    "a dictionary": ({"commands": HERE}, "unknown_act"),
+    "an endless wait": (Wait(float("inf")), "nonfinite"),
+    "a wait into the past": (Wait(-1.0), "out_of_range"),
+    "a report never offered": (Report(Operation("wait")), "unsupported"),
+}
+
+
+@pytest.mark.parametrize(("answer", "kind"), NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_ends_the_episode_as_a_named_interface_failure_before_any_physics(
+    says: Run, answer: object, kind: str
+) -> None:
+    ended = says(Wait(0.25), answer)
+    assert (ended.result.status, ended.result.reason) == ("scored", "interface_failure")
+    (refused,) = ended.named("Refused")
+    assert refused["kind"] == kind
+    assert refused["sentence"] == ended.scores["sentence"] == ended.result.sentence
+    assert refused["sentence"].endswith(".") and "np." not in refused["sentence"]
+    assert ended.scores["steps"] == 5
+    assert not ended.verdict["physical"] and not ended.verdict["valid"] and not ended.verdict["clean"]
+    assert audit(ended.result.path).difference is None
+
+
+def test_an_exception_inside_a_policy_is_an_interface_failure_that_names_it(attempt: Run) -> None:
+    ended = attempt("lab_policies:Raises")
+    assert (ended.result.status, ended.result.reason) == ("scored", "interface_failure")
+    assert ended.named("Refused")[0]["kind"] == "exception"
+    assert "RuntimeError: the grip is jammed" in ended.result.sentence
+    assert not ended.verdict["valid"]
+
+
+def test_an_exception_with_several_lines_still_makes_one_line(attempt: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_policies.Raises, "error", ValueError("first\nsecond\nthird"))
+    assert "\n" not in attempt("lab_policies:Raises").result.sentence
+
+
+def test_an_exception_while_resetting_is_an_interface_failure(attempt: Run) -> None:
+    ended = attempt("lab_policies:RaisesOnReset")
+    assert (ended.result.status, ended.result.reason) == ("scored", "interface_failure")
+    assert "no weights loaded" in ended.result.sentence
+    assert ended.scores["queries"] == 0
+
+
+def test_a_lost_service_leaves_the_episode_unresolved_and_unscored(attempt: Run) -> None:
+    ended = attempt("lab_policies:OutOfService")
+    assert (ended.result.status, ended.result.reason) == ("unresolved", "invalid")
+    assert ended.run.scores is None
+    (event,) = ended.named("Invalidated")
+    assert event["cause"] == "ServiceFault"
+    assert event["sentence"] == "The connection to the model was lost."
+    assert event["tick"] == 250
+    assert audit(ended.result.path).difference is None
+
+
+def test_a_profile_that_a_policy_never_offered_is_not_scored_against_it(attempt: Run) -> None:
+    ended = attempt("lab_policies:OnlyJoint", action="end_effector")
+    assert ended.result.status != "scored"
+    assert "end_effector" in ended.result.sentence and "joint" in ended.result.sentence
+
+
+def test_a_camera_that_is_not_there_is_said_so_and_not_a_crash(attempt: Run) -> None:
+    ended = attempt("lab_policies:OddCamera")
+    assert "keyhole" in ended.result.sentence and "front" in ended.result.sentence
+
+
+def test_doing_nothing_scores_nothing(attempt: Run) -> None:
+    ended = attempt("still", budget=200)
+    assert ended.result.reason == "budget"
+    assert ended.scores["steps"] == 200
+    assert not ended.verdict["physical"] and not ended.verdict["valid"]
+    assert ended.verdict["coverage"] == [0, 1]
+    assert ended.verdict["attempts"] == 0
+
+
+def test_success_is_false_at_reset_whatever_the_budget(says: Run) -> None:
+    ended = says(budget=0)
+    assert ended.result.reason == "budget" and ended.scores["steps"] == 0
+    assert not ended.verdict["physical"]
+
+
+def test_stopping_at_once_is_early_termination_and_not_completion(says: Run) -> None:
+    ended = says(Stop(), budget=400)
+    assert ended.result.reason == "stopped"
+    assert ended.verdict["categories"]["early_termination"] == 1
+    assert ended.verdict["stopped"] == 0
+    assert not ended.verdict["physical"]
+    assert ended.scores["queries"] == 1, "nobody is asked after Stop"
+    assert ended.scores["simulated_s"] == pytest.approx(6.0), "a reading may still steady, and the window may still pass"
+
+
+def test_a_wait_consumes_simulated_time_and_thinking_does_not(attempt: Run) -> None:
+    quick, slow = attempt("lab_policies:Scripted", budget=60), attempt("lab_policies:Slow", budget=60)
+    for ended in (quick, slow):
+        assert [entry["time"] for entry in ended.observations] == pytest.approx([0.0, 1.0, 2.0])
+        assert ended.scores["simulated_s"] == pytest.approx(3.0)
+    assert slow.scores["runtime"]["model_s"] >= 0.6 > quick.scores["runtime"]["model_s"]
+    assert all(entry["seconds"] >= 0.2 for entry in slow.actions)
+    assert slow.scores["runtime"]["physics_s"] < slow.scores["runtime"]["wall_s"]
+    quick_bytes, slow_bytes = ((a.result.path / "measurements.bin").read_bytes() for a in (quick, slow))
+    assert quick_bytes == slow_bytes, "physics does not know how long anybody thought"
+
+
+def test_the_seconds_of_an_answer_are_simulated_by_the_number_asked_for(says: Run) -> None:
+    ended = says(Wait(0.05), Wait(0.01), Wait(0.5), Move(np.repeat(HERE[None], 3, axis=0)), budget=40)
+    times = [entry["time"] for entry in ended.observations]
+    assert np.diff(times).round(6).tolist() == [0.05, 0.05, 0.5, 0.15, 1.0]
+
+
+def test_requested_and_applied_commands_are_recorded_and_agree_in_the_joint_profile(says: Run) -> None:
+    rows = np.repeat(HERE[None], 7, axis=0)
+    rows[:, 0] = np.linspace(0.0, 0.1, 7)
+    rows[:, 7] = np.linspace(0.08, 0.02, 7)
+    ended = says(Move(rows), budget=30)
+    first = ended.actions[0]
+    assert first["act"] == "Move" and first["observation"] == 1 and first["tick"] == 0
+    assert first["requested"] == first["applied"] == rows.tolist()
+    assert first["dropped"] == first["clipped"] == 0
+    assert ended.actions[1]["act"] == "Wait" and ended.actions[1]["requested"] == []
+    assert lab_policies.SAW[1].senses.robot.command == pytest.approx(rows[-1])
+
+
+def test_a_budget_cuts_a_chunk_short_and_says_what_was_left(says: Run) -> None:
+    ended = says(Move(np.repeat(HERE[None], 30, axis=0)), budget=12)
+    assert ended.scores["steps"] == 12
+    assert (len(ended.actions[0]["applied"]), ended.actions[0]["dropped"]) == (12, 18)
+
+
+def test_closing_means_small_and_opening_means_large(says: Run) -> None:
+    closing, opening = HERE.copy(), HERE.copy()
+    closing[7] = 0.0
+    says(*(Move(np.repeat(row[None], 20, axis=0)) for row in (closing, opening)), budget=60)
+    seen = [observation.senses.robot.opening for observation in lab_policies.SAW]
+    assert seen[0] == pytest.approx(0.08, abs=0.002)
+    assert seen[1] == pytest.approx(0.0, abs=0.002)
+    assert seen[2] == pytest.approx(0.08, abs=0.002)
+
+
+def test_increments_of_the_end_effector_move_the_tool_as_asked(says: Run) -> None:
+    for axis in range(3):
+        step = np.zeros((20, 7))
+        step[:, axis], step[:, 6] = 0.003, 0.08
+        ended = says(Move(step), Wait(0.5), action="end_effector", budget=40)
+        before, after = lab_policies.SAW[0].senses.robot.tcp, lab_policies.SAW[2].senses.robot.tcp
+        wanted = np.zeros(3)
+        wanted[axis] = 0.06
+        assert after[:3] - before[:3] == pytest.approx(wanted, abs=0.003)
+        assert abs(float(before[3:] @ after[3:])) > 0.9995, "the tool does not turn"
+        record = ended.actions[0]
+        assert record["requested"] == step.tolist()
+        assert np.shape(record["applied"]) == (20, 8), "what reached the robot are joint targets"
+    assert audit(ended.result.path).difference is None
+
+
+def test_a_rotation_increment_turns_the_tool_about_the_axis_of_the_base(says: Run) -> None:
+    step = np.zeros((10, 7))
+    step[:, 5], step[:, 6] = 0.05, 0.08
+    says(Move(step), Wait(0.5), action="end_effector", budget=30)
+    before, after = lab_policies.SAW[0].senses.robot.tcp, lab_policies.SAW[2].senses.robot.tcp
+    assert after[:3] == pytest.approx(before[:3], abs=0.004)
+    assert 2 * np.arccos(abs(float(before[3:] @ after[3:]))) == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_queue_outlives_neither_the_episode_nor_the_evidence_it_was_computed_from(
+    attempt: Run, says: Run
+) -> None:
+    ended = attempt("expert", index=0, budget=600)
+    cut = says(Move(np.repeat(HERE[None], 50, axis=0)), budget=3)
+    fresh = attempt("lab_policies:Scripted", budget=20)
+    assert cut.actions[0]["dropped"] == 47
+    assert fresh.actions[0]["act"] == "Wait" and fresh.actions[0]["applied"] == []
+    opened = [event["observation"] for event in ended.named("Opened")]
+    assert opened == [1]
+
+
+class Bumped(Weighing):
+    """A bench whose balance loses its load cell for a while: two handoffs of evidence without touching anything."""
+
+    def evidence(self, state: Any) -> tuple[object, ...] | None:
+        return (super().evidence(state), state.stable)
+
+    def legal(self, state: Any) -> frozenset[Operation]:
+        return super().legal(replace(state, stable=True))
+
+    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
+        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.61, 0.72, "loose plug"),))
+
+
+def altered(kind: type[Weighing], contract: Any) -> Weighing:
+    """Return a contract of `kind` with the values of `contract`."""
+    return kind(**{field.name: getattr(contract, field.name) for field in fields(contract)})
+
+
+def test_new_evidence_drops_the_queue_and_the_record_says_how_much(attempt: Run, laboratory: Laboratory) -> None:
+    ended = attempt("lab_policies:Swings", budget=80, contract=altered(Bumped, laboratory.contract))
+    first, second = ended.actions[:2]
+    assert len(first["requested"]) == 40
+    assert 0 < first["dropped"] < 40
+    assert len(first["applied"]) + first["dropped"] == 40
+    assert first["applied"] == first["requested"][: len(first["applied"])]
+    handoff = ended.observations[1]
+    assert handoff["tick"] == 25 * len(first["applied"]) == second["tick"]
+    assert handoff["evidence"] == 2 and handoff["observation"] == 2
+    opened = ended.named("Opened")
+    assert [event["observation"] for event in opened] == [1, 2, *range(3, 1 + len(opened))]
+    assert ended.named("Closed")[0]["because"] == "new evidence"
+
+
+class LoosePlug(Weighing):
+    """A balance whose load cell returns nothing between 0.5 s and 1.5 s."""
+
+    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
+        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.5, 1.5, "loose plug"),))
+
+
+def test_a_failed_sensor_is_an_event_with_its_source_and_invalidates_the_window(
+    attempt: Run, laboratory: Laboratory
+) -> None:
+    ended = attempt("still", budget=80, contract=altered(LoosePlug, laboratory.contract))
+    (faulted,) = ended.named("Faulted")
+    assert faulted["instrument"] == "balance" and faulted["status"] == "fault" and faulted["tick"] == 250
+    assert faulted["source"]
+    assert ended.named("Disturbed")[0]["tick"] == 250
+    assert ended.named("Restored")[0]["tick"] == 750
+    steady = [event["tick"] for event in ended.named("Steadied") if event["tick"] > 0]
+    assert steady == [750 + 499], "a stable window is full of valid samples"
+
+
+def test_the_source_of_a_failed_sensor_is_the_one_that_the_laboratory_knows(
+    attempt: Run, laboratory: Laboratory
+) -> None:
+    ended = attempt("still", budget=20, contract=altered(LoosePlug, laboratory.contract))
+    assert "loose plug" in ended.named("Faulted")[0]["source"]
+
+
+class DeadCell(Weighing):
+    """A balance that dies before anything is put on the pan and stays dead for 40 s."""
+
+    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
+        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.5, 40.0, "dead cell"),))
+
+
+def test_nothing_completes_while_the_sensor_is_down(attempt: Run, laboratory: Laboratory, hands: Any) -> None:
+    hands(0)
+    ended = attempt("lab_policies:PutsAndRests", budget=500, contract=altered(DeadCell, laboratory.contract))
+    placed = [event for event in ended.named("Settled") if event["place"] == "pan" and event["tick"] > 0]
+    assert placed and placed[-1]["item"] == ended.named("Opened")[0]["legal"][0]["item"]
+    assert not ended.verdict["physical"] and not ended.named("Completed")
+
+
+# --- the report track --------------------------------------------------------------------------------------------------
+
+
+def test_the_first_report_is_frozen_and_revisions_keep_their_own_times(says: Run, laboratory: Laboratory) -> None:
+    instance, _ = draw(laboratory.contract, 0, 0)
+    right = Operation("add", f"{instance.goal[0]} g", "pan")
+    wrong = Operation("wait")
+    ended = says(
+        Report(wrong), Wait(0.5), Report(right), Report(right), Report(Operation("stop")),
+        policy="ReportingAnswers", budget=40,
+    )  # fmt: skip
+    (decision,) = ended.verdict["decisions"]
+    assert decision["report"]["kind"] == "wait" and decision["report_correct"] is False and decision["reported"] == 0
+    assert [(tick, track, operation["kind"]) for tick, track, operation in decision["revisions"]] == [
+        (250, "report", "add"),
+        (250, "report", "add"),
+        (250, "report", "stop"),
+    ]
+    assert decision["choice"] is None, "a word is not a grasp"
+    assert ended.scores["reports"] is True
+    assert audit(ended.result.path).difference is None
+
+
+def test_a_correct_report_is_scored_before_any_motion(says: Run, laboratory: Laboratory) -> None:
+    instance, _ = draw(laboratory.contract, 0, 0)
+    right = Operation("add", f"{instance.goal[0]} g", "pan")
+    ended = says(Report(right), policy="ReportingAnswers", budget=10)
+    assert ended.verdict["decisions"][0]["report_correct"] is True
+    assert ended.scores["simulated_s"] == pytest.approx(0.5)
+    assert ended.verdict["coverage"] == [0, 1], "the behavioural track stays empty"
+
+
+def test_what_a_motion_commits_to_counts_as_a_report(says: Run, laboratory: Laboratory) -> None:
+    instance, _ = draw(laboratory.contract, 0, 0)
+    right = Operation("add", f"{instance.goal[0]} g", "pan")
+    ended = says(Move(HERE[None], commits=right), policy="ReportingAnswers", budget=10)
+    assert ended.verdict["decisions"][0]["report_correct"] is True
+    assert ended.actions[0]["operation"]["item"] == right.item
+
+
+def test_the_live_referee_and_the_record_agree_on_whether_reports_are_scored(says: Run) -> None:
+    ended = says(Wait(0.2), policy="ReportingAnswers", budget=10)
+    assert ended.run.run["reports"] is True
+    assert replay(ended.run)[0].reports is True
+    assert audit(ended.result.path).difference is None
+
+
+def test_waiting_is_a_legal_report_while_the_reading_is_not_valid_and_only_on_that_track(
+    says: Run, laboratory: Laboratory
+) -> None:
+    contract = altered(LoosePlug, laboratory.contract)
+    options: Any = {"budget": 40, "contract": contract}
+    silent = says(Wait(1.0), **options)
+    assert len(silent.verdict["decisions"]) == 1, "behaviour cannot show a wait"
+    spoken = says(Wait(1.0), Report(Operation("wait")), policy="ReportingAnswers", **options)
+    waiting = [entry for entry in spoken.verdict["decisions"] if not entry["physical"]]
+    assert waiting and waiting[0]["legal"] == [{"kind": "wait", "item": "", "place": ""}]
+    assert waiting[0]["report_correct"] is True
+    assert audit(spoken.result.path).difference is None
+
+
+def test_stopping_is_a_report_of_a_system_that_reports_and_wordless_for_any_other(says: Run) -> None:
+    spoken = says(Stop(), policy="ReportingAnswers", budget=10)
+    assert spoken.verdict["decisions"][0]["report"]["kind"] == "stop"
+    assert spoken.verdict["decisions"][0]["report_correct"] is False
+    silent = says(Stop(), budget=10)
+    assert silent.verdict["decisions"][0]["report"] is None
+
+
+def test_endless_talk_ends_as_an_interface_failure_and_does_not_hang(attempt: Run) -> None:
+    started = time.perf_counter()
+    ended = attempt("lab_policies:Talks")
+    assert ended.result.reason == "interface_failure"
+    assert ended.named("Refused")[0]["kind"] == "too_many"
+    assert ended.scores["simulated_s"] == 0.0
+    assert time.perf_counter() - started < 10
+    assert audit(ended.result.path).difference is None
+
+
+# --- what a policy is given --------------------------------------------------------------------------------------------
+
+
+def test_overwriting_an_observation_changes_nothing_on_the_bench(attempt: Run) -> None:
+    vandal, calm = attempt("lab_policies:Vandal", budget=30), attempt("lab_policies:Scripted", budget=30)
+    assert vandal.result.reason == "budget"
+    assert (vandal.result.path / "measurements.bin").read_bytes() == (
+        calm.result.path / "measurements.bin"
+    ).read_bytes()
+
+
+def test_a_session_names_nothing_of_the_instance(attempt: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions: list[tuple[str, Goal]] = []
+    kept = lab_policies.Scripted.reset
+
+    def reset(self: Any, goal: Goal, spec: Any, session: str) -> None:
+        sessions.append((session, goal))
+        kept(self, goal, spec, session)
+
+    monkeypatch.setattr(lab_policies.Scripted, "reset", reset)
+    found = [attempt("lab_policies:Scripted", index=index, budget=1) for index in (0, 1)]
+    (first, _), (second, _) = sessions
+    assert first != second
+    for ended, (session, goal) in zip(found, sessions, strict=True):
+        identity = ended.scores["identity"]
+        assert session not in (ended.scores["key"], identity["instance"], identity["layout"])
+        assert session.isalnum() and len(session) >= 8
+        assert str(ended.run.run["instance"]["sample"]) not in goal.instruction
+
+
+def test_observations_count_from_one_and_a_receipt_is_kept_of_each(says: Run) -> None:
+    ended = says(Wait(0.2), Wait(0.2), budget=12)
+    assert [entry["observation"] for entry in ended.observations] == [1, 2, 3]
+    assert [observation.id for observation in lab_policies.SAW] == [1, 2, 3]
+    assert all(len(entry["sha256"]) == 64 for entry in ended.observations)
+    assert {entry["evidence"] for entry in ended.observations} == {1}, "the same evidence is the same opportunity"
+    assert len(ended.named("Opened")) == 1
+
+
+# --- cheating ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hands(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Any]:
+    """Return a function that tells the policies with hands where everything is in an episode."""
+
+    def tell(index: int) -> Any:
+        contract = laboratory.contract
+        instance, seeds = draw(contract, 0, index)
+        setup = contract.setup(instance, np.random.default_rng(seeds.layout))
+        name = f"{instance.goal[0]} g"
+        pose, shape = setup.items[name], contract.shapes()[name]
+        others = [(p.x, p.y, contract.shapes()[n].radius) for n, p in setup.items.items() if n != name]
+        grasp = grasp_standing((pose.x, pose.y, pose.z), shape.radius, shape.body, shape.height, others)
+        balance, sample = setup.fixtures["balance"], setup.items["sample"]
+        kind = lab_policies.Hands
+        monkeypatch.setattr(kind, "item", grasp, raising=False)
+        monkeypatch.setattr(kind, "rise", grasp.position[2] - pose.z)
+        monkeypatch.setattr(kind, "spot", (2 * balance.x - sample.x, 2 * balance.y - sample.y))
+        monkeypatch.setattr(kind, "target", instance.target)
+        return instance
+
+    return tell
+
+
+def shown_within(ended: Attempt, target: float, tolerance: float = 1.0) -> int:
+    """Return the most consecutive ticks after the handoff for which the display agreed with the target."""
+    contract_cells = _cells(ended)
+    best = now = 0
+    for block in ended.run.blocks():
+        (readout,) = read_cells(contract_cells, block)
+        for value, status in zip(readout.shown, readout.status, strict=True):
+            now = now + 1 if status == 0 and abs(value - target) <= tolerance and block.tick >= 0 else 0
+            best = max(best, now)
+    return best
+
+
+def _cells(ended: Attempt) -> Any:
+    from labference.tasks import find_task
+
+    cells = find_task("weighing-basic").cells(ended.run.channels.timestep)
+    cells[0].zero(np.array([ended.run.run["zero"]["balance"]]))
+    return cells
+
+
+def test_the_same_hands_complete_when_they_let_go(attempt: Run, hands: Any) -> None:
+    hands(1)
+    ended = attempt("lab_policies:PutsAndRests", index=1, budget=400)
+    assert ended.verdict["valid"] and ended.verdict["clean"]
+    assert ended.result.reason == "completed"
+
+
+def test_a_weight_held_on_the_pan_at_the_target_reading_never_counts(attempt: Run, hands: Any) -> None:
+    instance = hands(1)
+    ended = attempt("lab_policies:HoldsOnPan", index=1, budget=620)
+    assert shown_within(ended, instance.target) >= 3.0 / 0.002, "the display was fooled for the whole terminal window"
+    assert ended.verdict["decisions"][0]["correct"] is True, "the choice was right all the same"
+    assert not ended.verdict["physical"] and not ended.named("Completed")
+    assert ended.verdict["correct_confirmed"] == 0
+    assert audit(ended.result.path).difference is None
+
+
+def test_a_hand_that_presses_the_pan_to_the_target_reading_never_counts(attempt: Run, hands: Any) -> None:
+    instance = hands(1)
+    ended = attempt("lab_policies:PressesPan", index=1, budget=620)
+    assert shown_within(ended, instance.target) >= 3.0 / 0.002, "the display was fooled for the whole terminal window"
+    assert ended.named("Pressed")[0]["surface"] == "pan"
+    assert not ended.verdict["physical"] and not ended.named("Completed")
+    assert ended.verdict["attempts"] == 0
