@@ -18,6 +18,7 @@ from labference.motion import grasp_standing
 from labference.score.audit import audit, replay
 from labference.tasks.weighing import Weighing
 from labference.truth.contract import read_cells
+from labference.truth.identity import PlanError
 from labference.truth.measurement import SensorFault, Setup
 from labference.wire import Goal, Move, Operation, Report, Stop, Wait
 from labference.wire.panda import HOME
@@ -109,15 +110,29 @@ def test_a_lost_service_leaves_the_episode_unresolved_and_unscored(attempt: Run)
     assert audit(ended.result.path).difference is None
 
 
-def test_a_profile_that_a_policy_never_offered_is_not_scored_against_it(attempt: Run) -> None:
-    ended = attempt("lab_policies:OnlyJoint", action="end_effector")
+def unsuitable(attempt: Run, policy: str, **options: Any) -> str:
+    """Return the sentence that says why a policy cannot be run here; it must not be scored."""
+    try:
+        ended = attempt(policy, **options)
+    except PlanError as error:
+        return str(error)
     assert ended.result.status != "scored"
-    assert "end_effector" in ended.result.sentence and "joint" in ended.result.sentence
+    return ended.result.sentence
+
+
+def test_a_profile_that_a_policy_never_offered_is_not_scored_against_it(attempt: Run) -> None:
+    sentence = unsuitable(attempt, "lab_policies:OnlyJoint", action="end_effector")
+    assert "'end_effector'" in sentence and "joint" in sentence
+
+
+def test_the_reference_executor_is_not_scored_in_a_profile_it_cannot_drive(attempt: Run) -> None:
+    assert "'end_effector'" in unsuitable(attempt, "expert", action="end_effector")
 
 
 def test_a_camera_that_is_not_there_is_said_so_and_not_a_crash(attempt: Run) -> None:
-    ended = attempt("lab_policies:OddCamera")
-    assert "keyhole" in ended.result.sentence and "front" in ended.result.sentence
+    for options in ({"policy": "lab_policies:OddCamera"}, {"policy": "still", "video": ("keyhole",)}):
+        sentence = unsuitable(attempt, **options)
+        assert "'keyhole'" in sentence and "front" in sentence
 
 
 def test_doing_nothing_scores_nothing(attempt: Run) -> None:

@@ -339,7 +339,7 @@ def test_grasping_the_sample_breaks_the_protocol_for_good(film):
 def test_a_sensor_fault_closes_the_evidence_until_the_window_is_valid_again(film):
     film.play(0.5, reads=None, status=3)
     referee = judged(film)
-    assert kinds(referee, ev.Faulted)[0].source == "load cell returned no force"
+    assert kinds(referee, ev.Faulted)[0].source == "load cell of balance returned no force"
     assert BASIC.legal(referee.state) == {Operation("wait")}
 
 

@@ -9,13 +9,17 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from labference.policies import find_policy
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
+from labference.tasks import find_task
 from labference.truth.identity import PlanError
+from labference.wire import PROFILES
 
-from .laboratory import Laboratory, Result
+from .laboratory import EXPERT, Laboratory, Result
 from .plan import Plan
 
+RENDERINGS = ("fast", "quality")
 TRIES = 2
 """Attempts at an episode within one run; only validity events are retried."""
 
@@ -24,6 +28,13 @@ def register(plan: Plan, out: Path) -> None:
     """Write the plan to `out`, or check that `out` already holds this experiment."""
     if plan.episodes < 1:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
+    find_task(plan.task)
+    if plan.policy != EXPERT:
+        find_policy(plan.policy)
+    if plan.action not in PROFILES:
+        raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
+    if plan.render not in RENDERINGS:
+        raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     if path.exists():

@@ -180,7 +180,8 @@ class Episode:
             raise
         except Exception as error:
             name = self.capabilities.name
-            raise Refusal("exception", f"{name!r} raised {type(error).__name__}: {error}.") from error
+            words = " ".join(str(error).split())[:200]
+            raise Refusal("exception", f"{name!r} raised {type(error).__name__}: {words}") from error
         finally:
             self._clock.model += time.perf_counter() - started
 
@@ -188,12 +189,12 @@ class Episode:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
         commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
-        self._answer = Answer(act, tick, self._observations, admitted.clipped, seconds, commands)
         self._statements = self._statements + 1 if isinstance(act, Report) else 0
         if self._statements > STATEMENTS:
             raise Refusal(
                 "too_many", f"{self._statements} reports in a row; at most {STATEMENTS} without a Move or Wait."
             )
+        self._answer = Answer(act, tick, self._observations, admitted.clipped, seconds, commands)
         match act:
             case Move():
                 self._queue.extend(commands)

@@ -22,7 +22,7 @@ from labference.records.strict import plain
 from labference.tasks import find_task
 from labference.truth.contract import TaskContract, read_cells
 from labference.truth.events import Invalidated
-from labference.truth.identity import RunId, Seeds, digest
+from labference.truth.identity import PlanError, RunId, Seeds, digest
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
 from labference.wire import PROFILES, ActionSpec, Capabilities, Policy, ServiceFault
@@ -77,6 +77,7 @@ class Laboratory:
             setup = self.contract.setup(instance, np.random.default_rng(seeds.layout))
             policy = self._policy(plan.policy, seeds, setup)
             capabilities = policy.open()
+            self._negotiate(plan, capabilities)
             prepared = self.prepare(instance, seeds, setup, reports=capabilities.reports)
         except (SetupError, SimulationFault, ServiceFault) as fault:
             recorder = Recorder(path, {"plan": plan, "index": index, "seeds": seeds, "instance": instance})
@@ -123,10 +124,23 @@ class Laboratory:
             recorder.close()
         return ending
 
+    def _negotiate(self, plan: Plan, capabilities: Capabilities) -> None:
+        """Refuse what the system or the laboratory does not offer: a compatibility result, outside the population."""
+        if plan.action not in capabilities.actions:
+            offered = ", ".join(capabilities.actions)
+            name = capabilities.name
+            raise PlanError(f"{name!r} does not support action profile {plan.action!r}; it offers {offered}.")
+        for camera in (*capabilities.cameras, *plan.video):
+            if camera not in self.world.cameras:
+                there = ", ".join(self.world.cameras)
+                raise PlanError(f"There is no camera {camera!r} in {self.contract.name}; cameras: {there}.")
+
     def prepare(self, instance: Any, seeds: Seeds, setup: Setup, *, reports: bool = False) -> Prepared:
         """Lay out an instance and verify that what the contract assumes at the handoff is so."""
         block = self.world.prepare(setup)
-        referee = self._referee = Referee(self.contract, instance, self.world.channels, reports=reports)
+        referee = self._referee = Referee(
+            self.contract, instance, self.world.channels, reports=reports, faults=setup.faults
+        )
         cells = self.contract.cells(self.world.channels.timestep)
         for name, cell in zip(self.world.channels.cells, cells, strict=True):
             cell.zero(np.array([self.world.zero[name]]))

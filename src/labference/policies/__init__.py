@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Callable
 
 from labference.wire import Policy
 
@@ -22,6 +23,11 @@ class UnknownPolicy(Exception):
 
 def make_policy(name: str, seed: int) -> Policy:
     """Return the system called `name`, or an instance of `module:Class`, built with the policy seed."""
+    return find_policy(name)(seed=seed)
+
+
+def find_policy(name: str) -> Callable[..., Policy]:
+    """Return the class of the system called `name` or `module:Class`."""
     path = BUILT_IN.get(name, name)
     module, colon, attribute = path.partition(":")
     if not colon:
@@ -30,10 +36,9 @@ def make_policy(name: str, seed: int) -> Policy:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, or module:Class.")
     try:
-        kind = vars(importlib.import_module(module))[attribute]
-    except ImportError as error:
+        kind: Callable[..., Policy] = vars(importlib.import_module(module))[attribute]
+    except (ImportError, TypeError, ValueError) as error:
         raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
     except KeyError:
         raise UnknownPolicy(f"Module {module!r} has no class {attribute!r}.") from None
-    policy: Policy = kind(seed=seed)
-    return policy
+    return kind

@@ -22,7 +22,7 @@ from labference.motion import (
     place,
     release_opening,
 )
-from labference.sight import Pan, Seen, WeighingView, see_weighing
+from labference.sight import DISPLAY_CAMERA, Pan, Seen, WeighingView, read_display, see_weighing
 from labference.wire import Observation, Script, Wait
 from labference.wire.action import STROKE
 from labference.wire.labware import WEIGHT_REGION, WEIGHTS
@@ -50,20 +50,19 @@ class Look:
 
 
 def look(arm: Arm, observation: Observation) -> Script[Look]:
-    """Clear the view, then look until the pan is found and the display shows a stable number, or patience ends."""
+    """Clear the view, wait until the display shows a stable number or patience ends, and look."""
     if observation.senses.robot.tcp[2] < CLEAR_HEIGHT:
         observation = yield from home(arm, observation)
-    view = see_weighing(observation.senses)
     for _ in range(LOOKS):
-        if view.pan is not None and view.shown is not None and view.shown.status == "ok" and view.shown.stable:
+        shown = read_display(observation.senses.frame(DISPLAY_CAMERA))
+        if shown is not None and shown.status == "ok" and shown.stable:
             break
         observation = yield Wait(PATIENCE_S)
-        view = see_weighing(observation.senses)
-    return Look(observation, view)
+    return Look(observation, see_weighing(observation.senses))
 
 
 def transfer(arm: Arm, last: Look, grams: int) -> Script[Observation]:
-    """Move a standard seen in the last look from table to pan or from pan to table; whether it worked is not known."""
+    """Move a standard seen in the last look to the pan, or from there to the table; whether it worked is not known."""
     weight, pan = last.view.standards().get(grams), last.view.pan
     if weight is None or pan is None:
         return (yield Wait(PATIENCE_S))
@@ -73,11 +72,15 @@ def transfer(arm: Arm, last: Look, grams: int) -> Script[Observation]:
         return (yield Wait(PATIENCE_S))
     try:
         picked = yield from pick(arm, last.observation, grasp)
-        if not picked.holding:
-            return (yield from grip(arm, picked.observation, STROKE, 0.2))
-        return (yield from place(arm, picked.observation, release))
     except Unreachable:
         return (yield Wait(PATIENCE_S))
+    if not picked.holding:
+        return (yield from grip(arm, picked.observation, STROKE, 0.2))
+    try:
+        return (yield from place(arm, picked.observation, release))
+    except Unreachable:
+        observation = yield Wait(PATIENCE_S)
+        return (yield from place(arm, observation, Placement(grasp.position, grasp.yaw, release.opening)))
 
 
 def _outlines(view: WeighingView, held: Seen) -> list[Outline]:
@@ -99,7 +102,7 @@ def _grasp(weight: Seen, grams: int, others: list[Outline]) -> Grasp:
 def _release(weight: Seen, grams: int, view: WeighingView, pan: Pan, grasp: Grasp) -> Placement | None:
     """Return where to open the hand, taking the weight to hang where it was grasped; None where no spot is free."""
     radius = WEIGHTS[grams].radius
-    if weight.place == "table":
+    if weight.place != "pan":
         region: Disc | Rectangle = Disc(pan.centre, pan.radius)
         support = pan.height
     else:

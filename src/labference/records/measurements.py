@@ -21,6 +21,10 @@ FRAME_TICKS = 500
 _HEAD = struct.Struct("<IiI")
 
 
+class DamagedError(Exception):
+    """A measurement file does not hold what was written to it."""
+
+
 class MeasurementWriter:
     """Append blocks to a file; `flush` ends the frame under way."""
 
@@ -59,14 +63,17 @@ def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
     """Yield the blocks of a file as they were written; a torn last frame ends the file."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise ValueError(f"{path.name} does not start with {MAGIC!r}; it is not a measurement file.")
+            raise DamagedError(f"{path.name} does not start with {MAGIC!r}; it is not a measurement file.")
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             size, tick, count = _HEAD.unpack(head)
-            lengths = np.frombuffer(file.read(4 * count), dtype="<u4")
-            payload = file.read(size)
+            lengths, payload = file.read(4 * count), file.read(size)
             if len(payload) < size:
                 return
-            yield from _split(tick, lengths, zlib.decompress(payload), channels)
+            try:
+                data = zlib.decompress(payload)
+                yield from _split(tick, np.frombuffer(lengths, dtype="<u4"), data, channels)
+            except (zlib.error, ValueError) as error:
+                raise DamagedError(f"{path.name} is damaged in the frame at tick {tick}: {error}.") from error
 
 
 def _fields(blocks: list[Block]) -> Iterator[bytes]:

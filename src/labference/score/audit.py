@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 
 from labference.records import folder
-from labference.records.reader import Run, operation, read_run
+from labference.records.measurements import DamagedError
+from labference.records.reader import RecordError, Run, operation, read_run
 from labference.records.strict import named, plain
 from labference.tasks import find_task
 from labference.truth.contract import read_cells
-from labference.truth.events import Administrative
+from labference.truth.events import Administrative, Invalidated, Refused, Stopped
+from labference.truth.measurement import SensorFault
 from labference.truth.referee import Referee
 from labference.truth.verdict import judge
 
 ADMINISTRATIVE = tuple(kind.__name__ for kind in Administrative.__args__)
 """Events of the loop rather than of the referee; a replay cannot produce them."""
+INVALIDATED, REFUSED = Invalidated.__name__, Refused.__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +51,29 @@ class Statement:
 def audit(path: Path) -> Audit:
     """Replay one attempt."""
     run = read_run(path)
-    referee, ticks = replay(run)
+    try:
+        referee, ticks = replay(run)
+    except DamagedError as error:
+        return Audit(path, 0, 0, str(error))
     recorded = [line for line in run.events() if json.loads(line)["event"] not in ADMINISTRATIVE]
     replayed = [named(event) for event in referee.history]
     finished = run.scores is not None
-    difference = _stale_answer(run) or _first_difference(recorded, replayed, finished=finished) or _scores(run, referee)
+    difference = (
+        _stale_answer(run)
+        or _first_difference(recorded, replayed, finished=finished)
+        or _scores(run, {"verdict": plain(judge(referee.history)), **_settings(run), **_course(run, referee)})
+    )
     return Audit(path, len(replayed), ticks, difference)
 
 
 def replay(run: Run) -> tuple[Referee, int]:
     """Return the referee after the whole of `run`, and the number of ticks replayed."""
+    if "channels" not in run.run:
+        raise RecordError(f"The preparation of {run.path} failed, so there is nothing to replay.")
     contract = find_task(run.run["task"])
-    referee = Referee(contract, contract.restore(run.run["instance"]), run.channels, reports=run.run["reports"])
+    faults = tuple(SensorFault(**fault) for fault in run.run["setup"]["faults"])
+    instance = contract.restore(run.run["instance"])
+    referee = Referee(contract, instance, run.channels, reports=run.run["reports"], faults=faults)
     cells = contract.cells(run.channels.timestep)
     for name, cell in zip(run.channels.cells, cells, strict=True):
         cell.zero(np.array([run.run["zero"][name]]))
@@ -72,7 +86,7 @@ def replay(run: Run) -> tuple[Referee, int]:
         while waiting is not None and waiting.tick <= end:
             _tell(referee, waiting)
             waiting = next(statements, None)
-    if run.scores is not None:
+    if run.scores is not None or INVALIDATED in _events(run):
         referee.finish(end)
     return referee, ticks
 
@@ -127,12 +141,41 @@ def _first_difference(recorded: list[str], replayed: list[str], *, finished: boo
     return None
 
 
-def _scores(run: Run, referee: Referee) -> str | None:
+def _settings(run: Run) -> dict[str, Any]:
+    """Return the fields of `scores.json` that repeat `run.json`."""
+    return {"key": run.run["key"], "identity": run.run["identity"], "reports": run.run["reports"]}
+
+
+def _course(run: Run, referee: Referee) -> dict[str, Any]:
+    """Return how the episode went, from its measurements, deliveries and answers."""
+    ticks = [block.ticks for block in run.blocks() if block.tick >= 0]
+    steps = len(ticks)
+    if referee.completed:
+        reason = "completed"
+    elif REFUSED in _events(run):
+        reason = "interface_failure"
+    else:
+        reason = "stopped" if any(isinstance(event, Stopped) for event in referee.history) else "budget"
+    return {
+        "steps": steps,
+        "queries": len(run.lines(folder.OBSERVATIONS)),
+        "simulated_s": sum(ticks) * run.channels.timestep,
+        "reason": reason,
+    }
+
+
+def _scores(run: Run, replayed: dict[str, Any]) -> str | None:
+    """Compare `scores.json` with what the replay found, field by field."""
     if run.scores is None:
         return None
-    verdict = plain(judge(referee.history))
-    for field, value in verdict.items():
-        online = run.scores["verdict"][field]
-        if online != value:
-            return f"scores.json {field}: online {json.dumps(online)}, replay {json.dumps(value)}."
+    online = {**run.scores, **run.scores["verdict"]}
+    again = {**replayed, **replayed["verdict"]}
+    for field in sorted(again.keys() - {"verdict"}):
+        if online.get(field) != again[field]:
+            return f"scores.json {field}: online {json.dumps(online.get(field))}, replay {json.dumps(again[field])}."
     return None
+
+
+def _events(run: Run) -> set[str]:
+    """Return the kinds of event that the run recorded."""
+    return {json.loads(line)["event"] for line in run.events()}

@@ -13,6 +13,7 @@ from .labels import read_label as read_label
 from .pan import Pan as Pan
 from .pan import find_pan as find_pan
 from .weighing import CAMERAS as CAMERAS
+from .weighing import DISPLAY_CAMERA as DISPLAY_CAMERA
 from .weighing import Seen as Seen
 from .weighing import WeighingView as WeighingView
 from .weighing import see_weighing as see_weighing

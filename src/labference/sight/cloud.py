@@ -12,12 +12,12 @@ def points(frame: Frame) -> np.ndarray:
     """Return the point (h, w, 3) [m] that each pixel shows, robot base frame; NaN where depth had no return."""
     if frame.depth is None:
         raise ValueError(f"Frame {frame.camera!r} has no depth; ask for it with Capabilities(depth=True).")
-    distance = np.where(frame.depth > 0, frame.depth * DEPTH_UNIT, np.nan)
+    distance = np.where(frame.depth > 0, frame.depth * np.float32(DEPTH_UNIT), np.float32(np.nan))
     height, width = distance.shape
-    column, row = np.meshgrid(np.arange(width), np.arange(height))
-    k = frame.intrinsics
-    rays = np.stack(((column - k[0, 2]) / k[0, 0], (row - k[1, 2]) / k[1, 1], np.ones_like(distance)), axis=-1)
-    return np.asarray((distance[..., None] * rays) @ frame.pose[:3, :3].T + frame.pose[:3, 3])
+    right, down, ahead = (frame.pose[:3, :3] @ np.linalg.inv(frame.intrinsics)).T
+    columns, rows = np.arange(width)[None, :, None], np.arange(height)[:, None, None]
+    rays = (columns * right).astype(np.float32) + (rows * down + ahead).astype(np.float32)
+    return np.asarray(distance[..., None] * rays + frame.pose[:3, 3].astype(np.float32))
 
 
 def pixels(frame: Frame, places: np.ndarray) -> np.ndarray:
@@ -34,4 +34,5 @@ def in_disc(cloud: np.ndarray, centre: tuple[float, float], radius: float) -> np
 
 def in_rectangle(cloud: np.ndarray, low: tuple[float, float], high: tuple[float, float]) -> np.ndarray:
     """Return which points (h, w) lie above a rectangle of the support, given by opposite corners [m]."""
-    return np.asarray(np.all((cloud[..., :2] >= low) & (cloud[..., :2] <= high), axis=-1))
+    x, y = cloud[..., 0], cloud[..., 1]
+    return np.asarray((x >= low[0]) & (x <= high[0]) & (y >= low[1]) & (y <= high[1]))

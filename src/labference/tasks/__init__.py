@@ -41,7 +41,7 @@ def _foreign(name: str) -> TaskContract[Any, Any]:
     module, _, attribute = path.partition(":")
     try:
         exported = vars(importlib.import_module(module))[attribute]
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:
         raise ContractError(f"Cannot import the task module {module!r}: {error}.") from error
     except KeyError:
         raise ContractError(f"Module {module!r} has no {attribute!r}; a task file exports TASKS.") from None

@@ -31,7 +31,7 @@ from .events import (
     Stopped,
     Violated,
 )
-from .measurement import Block, Channels, Readout
+from .measurement import Block, Channels, Readout, SensorFault
 from .watch import Watch
 from .window import Dwell
 
@@ -62,7 +62,13 @@ class Referee:
     """
 
     def __init__(
-        self, contract: TaskContract[Any, Any], instance: Any, channels: Channels, *, reports: bool = False
+        self,
+        contract: TaskContract[Any, Any],
+        instance: Any,
+        channels: Channels,
+        *,
+        reports: bool = False,
+        faults: tuple[SensorFault, ...] = (),
     ) -> None:
         self.contract = contract
         self.channels = channels
@@ -72,7 +78,7 @@ class Referee:
         self.evidence = 0
         self.current: Opportunity | None = None
         self.completed = False
-        self._watch = Watch(channels, contract.places, contract.located(self.state), contract.settle_s)
+        self._watch = Watch(channels, contract.places, contract.located(self.state), contract.settle_s, faults)
         self._dwell = Dwell(1)
         self._dwell_ticks = round(contract.dwell_s / channels.timestep)
         self._response_ticks = round(contract.response_s / channels.timestep)

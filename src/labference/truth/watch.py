@@ -25,6 +25,7 @@ from .events import (
     Steadied,
 )
 from .measurement import (
+    FAULT,
     FIRST_SURFACE,
     HAND,
     LEFT,
@@ -36,6 +37,7 @@ from .measurement import (
     Block,
     Channels,
     Readout,
+    SensorFault,
 )
 from .window import Dwell
 
@@ -81,7 +83,15 @@ class Track:
 class Watch:
     """Follow every item and instrument of a scene across blocks."""
 
-    def __init__(self, channels: Channels, places: tuple[str, ...], located: dict[str, str], settle_s: float) -> None:
+    def __init__(
+        self,
+        channels: Channels,
+        places: tuple[str, ...],
+        located: dict[str, str],
+        settle_s: float,
+        faults: tuple[SensorFault, ...] = (),
+    ) -> None:
+        self._faults = faults
         self.channels = channels
         self.places = places
         self.attempts = 0
@@ -210,9 +220,17 @@ class Watch:
         status, stable = int(readout.status[row]), bool(readout.stable[row])
         if status != self._status[index]:
             self._status[index] = status
-            source = "load cell returned no force" if STATUSES[status] == "fault" else f"{STATUSES[status]} on {name}"
-            events.append(Restored(tick, name) if status == OK else Faulted(tick, name, STATUSES[status], source))
+            faulted = Faulted(tick, name, STATUSES[status], self._source(name, tick, status))
+            events.append(Restored(tick, name) if status == OK else faulted)
         if stable != self._stable[index]:
             self._stable[index] = stable
             events.append(Steadied(tick, name, float(readout.shown[row])) if stable else Disturbed(tick, name))
         return events
+
+    def _source(self, name: str, tick: int, status: int) -> str:
+        """Return what is at fault: the load on the cell, or whatever silenced it."""
+        if status != FAULT:
+            return f"load on {name}"
+        time = tick * self.channels.timestep
+        known = (fault.source for fault in self._faults if fault.cell == name and fault.start <= time < fault.stop)
+        return next(known, f"load cell of {name} returned no force")

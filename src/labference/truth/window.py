@@ -30,5 +30,5 @@ class Dwell:
 
 
 def _steps(length: int) -> np.ndarray:
-    steps: np.ndarray = np.arange(1, length + 1, dtype=np.int64)[:, None]
-    return steps
+    steps: np.ndarray = np.arange(1, length + 1, dtype=np.int64)
+    return steps[:, None]

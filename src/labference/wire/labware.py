@@ -39,7 +39,8 @@ PAN_RADIUS = 0.070
 PAN_HEIGHT = 0.078
 """Radius of the pan of the balance, and height of its upper face over the bench [m]."""
 HOUSING_HALF = 0.085
-"""Half the side of the square housing below the pan [m]."""
+HOUSING_HEIGHT = 0.062
+"""Half the side of the square housing below the pan, and height of its upper face over the bench [m]."""
 CONSOLE_REACH = 0.120
 """Farthest that the console with the display stands out from the centre of the pan, towards +x [m]."""
 

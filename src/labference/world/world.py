@@ -135,13 +135,6 @@ class World:
         self._show()
         return self._studio.frame(camera, self.time, depth, size)
 
-    def fault_source(self, cell: str, tick: int) -> str | None:
-        """Return what made load cell `cell` return nothing at `tick`, if something did."""
-        for fault in self._setup.faults:
-            if fault.cell == cell and _covers(fault, tick * self.channels.timestep):
-                return fault.source
-        return None
-
     def save(self) -> Checkpoint:
         """Return everything that decides how the laboratory continues."""
         state = np.empty(mujoco.mj_stateSize(self._model, STATE))
