@@ -16,6 +16,7 @@ class Dwell:
 
         Example: condition [1, 1, 0, 1] after 5 held ticks -> [6, 7, 0, 1]
         """
+        run: np.ndarray
         if condition.all():
             run = self.held + _steps(len(condition))
         elif not condition.any():
@@ -30,5 +31,4 @@ class Dwell:
 
 
 def _steps(length: int) -> np.ndarray:
-    steps: np.ndarray = np.arange(1, length + 1, dtype=np.int64)
-    return steps[:, None]
+    return np.arange(1, length + 1, dtype=np.int64).reshape(-1, 1)
