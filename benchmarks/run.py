@@ -86,7 +86,7 @@ def stepping(laboratory: Laboratory, prepared: Prepared) -> Measured:
 
     def judged() -> float:
         world.load(start)
-        _, referee = prepared.block, laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup).referee
+        referee = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup).referee
         world.load(start)
         began = time.process_time()
         for command in commands:
@@ -214,7 +214,8 @@ def main() -> None:
     table = Table("measured", "value", "budget", "")
     for row in rows:
         sign = "≥" if row.at_least else "≤"
-        table.add_row(row.what, f"{row.value:.3g} {row.unit}", f"{sign} {row.budget:g} {row.unit}", "" if row.met else "missed")
+        budget = f"{sign} {row.budget:g} {row.unit}"
+        table.add_row(row.what, f"{row.value:.3g} {row.unit}", budget, "" if row.met else "missed")
     Console().print(table)
 
 

@@ -62,9 +62,7 @@ def laboratory() -> Iterator[Laboratory]:
 
 
 @pytest.fixture
-def attempt(
-    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Attempt]:
+def attempt(laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Attempt]:
     """Return a function that runs one attempt of a policy, with a budget in steps and a contract of the test's own."""
 
     def run(

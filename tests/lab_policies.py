@@ -20,13 +20,13 @@ from labference.wire import (
     Report,
     Script,
     ServiceFault,
-    Stop,
     Wait,
 )
 from labference.wire.labware import PAN_HEIGHT
 from labference.wire.panda import HOME
 
 HERE = np.array([*HOME, 0.08])
+RAISED = np.array((0.0, 0.0, 0.08))
 SAW: list[Observation] = []
 """What the systems below were delivered, for tests that look over their shoulder."""
 
@@ -54,7 +54,7 @@ class Scripted:
 
     def work(self, observation: Observation) -> Script[None]:
         while True:
-            observation = yield Wait(1.0)
+            yield Wait(1.0)
 
     def close(self) -> None:
         pass
@@ -101,12 +101,12 @@ class OutOfService(Scripted):
     failures: ClassVar[int] = 99
 
     def work(self, observation: Observation) -> Script[None]:
-        observation = yield Wait(0.5)
+        yield Wait(0.5)
         if type(self).failures > 0:
             type(self).failures -= 1
             raise ServiceFault("The connection to the model was lost.")
         while True:
-            observation = yield Wait(1.0)
+            yield Wait(1.0)
 
 
 class Slow(Scripted):
@@ -147,9 +147,9 @@ class Talks(Scripted):
     wants = Capabilities("talker", "1", reports=True)
 
     def work(self, observation: Observation) -> Script[None]:
-        observation = yield Report(Operation("wait"))
+        yield Report(Operation("wait"))
         while True:
-            observation = yield Report(Operation("stop"))
+            yield Report(Operation("stop"))
 
 
 class Hands(Scripted):
@@ -202,7 +202,7 @@ class HoldsOnPan(Hands):
         picked = yield from pick(self.hands, observation, self.item)
         assert picked.holding
         above = np.array((*self.spot, PAN_HEIGHT + self.rise + 0.004))
-        observation = yield from go(self.hands, picked.observation, above + (0, 0, 0.08), 0.0, 0.0)
+        observation = yield from go(self.hands, picked.observation, above + RAISED, 0.0, 0.0)
         observation = yield from go(self.hands, observation, above, 0.0, 0.0, 0.16, settle=0.5)
         return (yield from self.weigh_down(observation, 0.012, 25.0))
 
@@ -212,7 +212,7 @@ class PressesPan(Hands):
 
     def do(self, observation: Observation) -> Script[Observation]:
         above = np.array((*self.spot, PAN_HEIGHT + 0.016))
-        observation = yield from go(self.hands, observation, above + (0, 0, 0.08), 0.0, 0.0)
+        observation = yield from go(self.hands, observation, above + RAISED, 0.0, 0.0)
         observation = yield from go(self.hands, observation, above, 0.0, 0.0, 0.16, settle=0.5)
         return (yield from self.weigh_down(observation, 0.024, 25.0))
 
@@ -235,4 +235,4 @@ class Swings(Scripted):
         there[0] = 0.3
         back_and_forth = np.vstack([np.linspace(HERE, there, 20), np.linspace(there, HERE, 20)])
         while True:
-            observation = yield Move(back_and_forth)
+            yield Move(back_and_forth)

@@ -169,7 +169,23 @@ def test_nothing_that_is_not_finite_hides_behind_a_mask() -> None:
 
 @pytest.mark.parametrize(
     "seconds",
-    [True, False, None, "1", [1.0], float("nan"), float("inf"), float("-inf"), 0, 0.0, -1.0, -0.0, 60.001, 1e300, 10**400],
+    [
+        True,
+        False,
+        None,
+        "1",
+        [1.0],
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        0,
+        0.0,
+        -1.0,
+        -0.0,
+        60.001,
+        1e300,
+        10**400,
+    ],
     ids=lambda seconds: repr(seconds)[:12],
 )
 def test_a_wait_that_cannot_be_kept_is_refused(seconds: Any) -> None:

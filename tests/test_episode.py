@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-import lab_policies
+import av
 import numpy as np
 import pytest
-from conftest import Attempt
 
+import lab_policies
+from conftest import Attempt
+from labference.bench.episode import substeps
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import draw
 from labference.motion import grasp_standing
@@ -22,6 +24,7 @@ from labference.truth.identity import PlanError
 from labference.truth.measurement import SensorFault, Setup
 from labference.wire import Goal, Move, Operation, Report, Stop, Wait
 from labference.wire.panda import HOME
+from labference.world.faults import SetupError, SimulationFault
 
 Run = Callable[..., Attempt]
 HERE = np.array([*HOME, 0.08])
@@ -135,6 +138,33 @@ def test_a_camera_that_is_not_there_is_said_so_and_not_a_crash(attempt: Run) -> 
         assert "'keyhole'" in sentence and "front" in sentence
 
 
+def test_a_diverged_simulation_is_nobodys_failure(
+    attempt: Run, laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverge(command: np.ndarray, steps: int) -> None:
+        raise SimulationFault("The simulation diverged after 0.000 s: BADQACC.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(laboratory.world, "step", diverge)
+        ended = attempt("still")
+    assert (ended.result.status, ended.result.reason) == ("unresolved", "invalid")
+    assert ended.named("Invalidated")[0]["cause"] == "SimulationFault"
+    assert attempt("lab_policies:Scripted", budget=3).result.status == "scored", "the laboratory can be used again"
+
+
+def test_a_bench_that_does_not_come_to_rest_is_nobodys_failure(
+    attempt: Run, laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shake(setup: Setup) -> None:
+        raise SetupError("Not at rest after 6.0 s. Still moving: 10 g.")
+
+    monkeypatch.setattr(laboratory.world, "prepare", shake)
+    ended = attempt("still")
+    assert ended.result.status == "unresolved" and ended.run.scores is None
+    (event,) = ended.events
+    assert (event["event"], event["cause"]) == ("Invalidated", "SetupError")
+
+
 def test_doing_nothing_scores_nothing(attempt: Run) -> None:
     ended = attempt("still", budget=200)
     assert ended.result.reason == "budget"
@@ -157,7 +187,9 @@ def test_stopping_at_once_is_early_termination_and_not_completion(says: Run) -> 
     assert ended.verdict["stopped"] == 0
     assert not ended.verdict["physical"]
     assert ended.scores["queries"] == 1, "nobody is asked after Stop"
-    assert ended.scores["simulated_s"] == pytest.approx(6.0), "a reading may still steady, and the window may still pass"
+    assert ended.scores["simulated_s"] == pytest.approx(6.0), (
+        "a reading may still steady, and the window may still pass"
+    )
 
 
 def test_a_wait_consumes_simulated_time_and_thinking_does_not(attempt: Run) -> None:
@@ -232,9 +264,7 @@ def test_a_rotation_increment_turns_the_tool_about_the_axis_of_the_base(says: Ru
     assert 2 * np.arccos(abs(float(before[3:] @ after[3:]))) == pytest.approx(0.5, abs=0.02)
 
 
-def test_a_queue_outlives_neither_the_episode_nor_the_evidence_it_was_computed_from(
-    attempt: Run, says: Run
-) -> None:
+def test_a_queue_outlives_neither_the_episode_nor_the_evidence_it_was_computed_from(attempt: Run, says: Run) -> None:
     ended = attempt("expert", index=0, budget=600)
     cut = says(Move(np.repeat(HERE[None], 50, axis=0)), budget=3)
     fresh = attempt("lab_policies:Scripted", budget=20)
@@ -319,7 +349,28 @@ def test_nothing_completes_while_the_sensor_is_down(attempt: Run, laboratory: La
     assert not ended.verdict["physical"] and not ended.named("Completed")
 
 
-# --- the report track --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("rate", "near"), [(30.0, "31.25 or 29.4118"), (19.0, "19.2308 or 18.5185")])
+def test_a_control_period_that_is_not_whole_steps_is_refused_with_rates_that_work(rate: float, near: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        substeps(rate, 0.002)
+    assert all(word in str(refused.value) for word in near.split(" or "))
+    assert substeps(20.0, 0.002) == 25 and substeps(500.0, 0.002) == 1
+
+
+def test_a_choice_after_the_response_window_is_late_and_does_not_count(
+    attempt: Run, laboratory: Laboratory, hands: Any
+) -> None:
+    hands(1)
+    hurried = replace(laboratory.contract, response_s=0.5)  # type: ignore[type-var]
+    ended = attempt("lab_policies:PutsAndRests", index=1, budget=400, contract=hurried)
+    assert ended.verdict["coverage"] == [0, 1]
+    assert ended.verdict["categories"]["late_choice"] == 1
+    assert ended.verdict["valid"] and not ended.verdict["clean"]
+    closed = ended.named("Closed")[0]
+    assert closed["because"] == "response window" and 250 < closed["tick"] <= 275
+
+
+# --- the report track
 
 
 def test_the_first_report_is_frozen_and_revisions_keep_their_own_times(says: Run, laboratory: Laboratory) -> None:
@@ -398,7 +449,33 @@ def test_endless_talk_ends_as_an_interface_failure_and_does_not_hang(attempt: Ru
     assert audit(ended.result.path).difference is None
 
 
-# --- what a policy is given --------------------------------------------------------------------------------------------
+# --- what a policy is given
+
+
+def test_a_policy_is_built_with_its_own_seed_and_no_other(attempt: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(lab_policies.Scripted, "__init__", lambda self, seed: made.append(seed))
+    ended = attempt("lab_policies:Scripted", budget=1)
+    assert made == [ended.scores["identity"]["seeds"]["policy"]]
+
+
+def test_only_what_a_policy_asked_for_is_delivered(says: Run) -> None:
+    says(budget=1)
+    (observation,) = lab_policies.SAW
+    assert observation.senses.frames == () and observation.senses.readings == ()
+
+
+def test_filming_changes_neither_physics_nor_evidence(attempt: Run) -> None:
+    filmed = attempt("lab_policies:Swings", budget=20, video=("front",))
+    plain = attempt("still", budget=1)
+    assert plain.result.status == "scored"
+    again = attempt("lab_policies:Swings", budget=20)
+    for name in ("measurements.bin", "events.jsonl", "observations.jsonl"):
+        assert (filmed.result.path / name).read_bytes() == (again.result.path / name).read_bytes(), name
+    with av.open(str(filmed.result.path / "front.mp4")) as video:
+        pictures = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+    assert len(pictures) == 10, "one every 0.1 s"
+    assert pictures[0].max() - pictures[0].min() > 50, "not black"
 
 
 def test_overwriting_an_observation_changes_nothing_on_the_bench(attempt: Run) -> None:
@@ -437,7 +514,7 @@ def test_observations_count_from_one_and_a_receipt_is_kept_of_each(says: Run) ->
     assert len(ended.named("Opened")) == 1
 
 
-# --- cheating ----------------------------------------------------------------------------------------------------------
+# --- cheating
 
 
 @pytest.fixture

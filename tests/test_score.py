@@ -30,7 +30,7 @@ def wilson(count: int, population: int, z: float = 1.959963984540054) -> tuple[f
     return (middle - half) / scale, (middle + half) / scale
 
 
-# --- rates -------------------------------------------------------------------------------------------------------------
+# --- rates
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_bounds_are_what_is_known_and_what_may_still_come() -> None:
     assert (known.low, known.high) == (0.3, 0.5)
 
 
-# --- choices -----------------------------------------------------------------------------------------------------------
+# --- choices
 
 
 def decision(
@@ -149,7 +149,7 @@ def test_reach_tells_failing_to_arrive_from_failing_to_choose() -> None:
     assert third.correct_of_reached.value is None and third.correct_of_run == Rate(0, 5)
 
 
-# --- campaigns ---------------------------------------------------------------------------------------------------------
+# --- campaigns
 
 
 def verdict(*decisions: dict[str, Any], valid: bool = False, **more: Any) -> dict[str, Any]:

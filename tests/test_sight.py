@@ -93,6 +93,21 @@ def test_the_pan_is_found_wherever_the_layout_puts_the_balance(world: World, lay
     assert view.pan.centre == pytest.approx((at.x, at.y), abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("offset", "height", "place"), [((-0.07, 0.07), 0.062, "housing"), ((0.02, -0.12), 0.0, "table")]
+)
+def test_a_weight_that_missed_the_pan_is_seen_where_it_is(
+    world: World, offset: tuple[float, float], height: float, place: str
+) -> None:
+    setup = setup_of(4, ())
+    at = setup.fixtures[BALANCE]
+    missed = Pose(at.x + offset[0], at.y + offset[1], height)
+    view, _ = see(world, replace(setup, items=setup.items | {item(20): missed}))
+    seen = view.standards()[20]
+    assert (seen.place, view.on_pan()) == (place, frozenset())
+    assert seen.item.position == pytest.approx((missed.x, missed.y), abs=0.001)
+
+
 def test_without_depth_there_are_no_points(close_up: Frame) -> None:
     with pytest.raises(ValueError, match="has no depth"):
         points(replace(close_up, depth=None))

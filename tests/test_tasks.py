@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Attempt
 
+from conftest import Attempt
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan, draw, stratum_of
 from labference.motion import home
@@ -46,7 +46,7 @@ def layout(contract: Contract, instance: Any, seed: int) -> Any:
     return contract.setup(instance, np.random.default_rng(seed))
 
 
-# --- instances ---------------------------------------------------------------------------------------------------------
+# --- instances
 
 
 @every_task
@@ -160,7 +160,7 @@ def test_the_contract_declares_numbers_that_fit_the_laboratory(contract: Contrac
     assert set(contract.shapes()) >= set(contract.goal(instances(contract, count=1)[0]).items)
 
 
-# --- weighing ----------------------------------------------------------------------------------------------------------
+# --- weighing
 
 
 def subsets() -> Iterator[tuple[int, ...]]:
@@ -204,7 +204,7 @@ def test_removals_and_additions_are_legal_in_any_order(contract: Contract) -> No
         assert legal == expected
 
 
-# --- in the laboratory -------------------------------------------------------------------------------------------------
+# --- in the laboratory
 
 
 @pytest.fixture(scope="module", params=TASKS.keys())
@@ -236,6 +236,33 @@ def test_twins_look_alike_byte_by_byte_until_an_instrument_shows_the_difference(
         told.append(codec.encode(Observation(1, contract.goal(twin), world.sense(readings=True))))
     assert seen[0] == seen[1]
     assert told[0] != told[1], "with a working instrument they differ"
+
+
+def test_a_delivered_message_holds_no_word_or_number_of_the_evaluator(bench: Laboratory) -> None:
+    """Paper section 5.1: checks operate on the serialized request."""
+    prepared = bench.prepare(*_first(bench))
+    contract, world = bench.contract, bench.world
+    broken = world.sense(readings=False)
+    message = codec.encode(Observation(1, contract.goal(prepared.instance), broken))
+    size = int.from_bytes(message[:4], "little")
+    head = json.loads(message[4 : 4 + size])
+    public = {"noun", "id", "goal", "senses", "instruction", "kinds", "items", "places", "time", "robot", "frames"}
+    public |= {"readings", "joints", "velocities", "opening", "tcp", "command", "array", "shape"}
+    assert _keys(head) <= public
+    hidden = [*plain(prepared.seeds).values(), *world.zero.values(), *prepared.setup.masses.values()]
+    hidden += [value for value in plain(prepared.instance).values() if isinstance(value, float) and value]
+    told = json.dumps(head["senses"])
+    for value in hidden:
+        assert str(value) not in told
+        assert np.float64(value).tobytes() not in message
+    for word in ("legal", "correct", "mass", "success", "score", "seed", "stratum"):
+        assert word not in message[4 : 4 + size].decode().replace("sample mass", "")
+
+
+def _keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {key for entry in value.values() for key in _keys(entry)}
+    return {key for entry in value for key in _keys(entry)} if isinstance(value, list) else set()
 
 
 def _parking(bench: Laboratory) -> np.ndarray:
@@ -311,7 +338,7 @@ def test_the_same_seeds_leave_the_same_bytes_in_another_process_and_order(
         assert hashlib.sha256((here / file).read_bytes()).hexdigest() == digest, f"{file} differs"
 
 
-# --- the registry ------------------------------------------------------------------------------------------------------
+# --- the registry
 
 
 def test_task_names_are_their_keys_and_say_their_family() -> None:
@@ -335,7 +362,7 @@ def test_a_task_of_a_third_party_is_found_by_module_and_name() -> None:
         ("labference.tasks.weighing:TASKS/pouring", "TASKS/weighing-basic"),
         ("labference.tasks.weighing:JOBS", "JOBS"),
         ("no_such_module_here:TASKS", "no_such_module_here"),
-        (":TASKS", "TASKS"),
+        (":TASKS", "Empty module name"),
     ],
 )
 def test_a_task_that_cannot_be_loaded_says_what_would_work(name: str, said: str) -> None:

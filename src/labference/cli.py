@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,7 +164,7 @@ def _one_sentence() -> Iterator[None]:
     except KeyboardInterrupt:
         errors.print("Interrupted; what is finished is kept, and the same command resumes it.")
         raise typer.Exit(INTERRUPTED) from None
-    except (ContractError, FileNotFoundError, IdentityError, PlanError, RecordError, UnknownPolicy) as error:
+    except (ContractError, IdentityError, OSError, PlanError, RecordError, UnknownPolicy) as error:
         errors.print(str(error), markup=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from None
 
@@ -174,5 +175,6 @@ def _file_name(name: str) -> str:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a policy or task module in the working folder is found, as with `python -m`."""
+    sys.path.insert(0, os.getcwd())
     sys.exit(app())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -37,19 +39,19 @@ def register(plan: Plan, out: Path) -> None:
         raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
-    if path.exists():
-        known = strict.read(path)
-        for field, value in plan.condition().items():
-            if known["condition"][field] != value:
-                raise PlanError(
-                    f"{out} holds a campaign with {field} {known['condition'][field]!r}, not {value!r}; "
-                    "choose another --out, or the same settings to resume it."
-                )
-        if known["episodes"] >= plan.episodes:
-            return
-    elif folder.episodes(out):
+    begun = bool(folder.episodes(out))
+    if begun and not path.exists():
         raise PlanError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
-    write_atomically(path, {"condition": plan.condition(), "episodes": plan.episodes})
+    known = strict.read(path) if path.exists() else {"condition": plan.condition(), "episodes": 0}
+    differing = [field for field, value in plan.condition().items() if known["condition"][field] != value]
+    if differing and begun:
+        field = differing[0]
+        raise PlanError(
+            f"{out} holds a campaign with {field} {known['condition'][field]!r}, not {plan.condition()[field]!r}; "
+            "choose another --out, or the same settings to resume it."
+        )
+    episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])
+    write_atomically(path, {"condition": plan.condition(), "episodes": episodes})
 
 
 def remaining(plan: Plan, out: Path) -> list[int]:
@@ -67,9 +69,11 @@ def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
         return
     pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     try:
-        futures: list[Future[Result]] = [pool.submit(_episode, plan, index, out) for index in todo]
-        for future in futures:
-            yield future.result()
+        waiting = iter(todo)
+        ahead = deque(pool.submit(_episode, plan, index, out) for index in islice(waiting, workers + 1))
+        while ahead:
+            yield ahead.popleft().result()
+            ahead.extend(pool.submit(_episode, plan, index, out) for index in islice(waiting, 1))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -76,7 +76,7 @@ class Laboratory:
         try:
             setup = self.contract.setup(instance, np.random.default_rng(seeds.layout))
             policy = self._policy(plan.policy, seeds, setup)
-            capabilities = policy.open()
+            capabilities = _open(policy, plan.policy)
             self._negotiate(plan, capabilities)
             prepared = self.prepare(instance, seeds, setup, reports=capabilities.reports)
         except (SetupError, SimulationFault, ServiceFault) as fault:
@@ -89,7 +89,7 @@ class Laboratory:
             recorder = Recorder(path, self._run_record(plan, identity, prepared, capabilities, spec))
             ending = self._record(recorder, plan, identity, prepared, policy, capabilities, spec)
         finally:
-            policy.close()
+            _close(policy, path)
         status = "unresolved" if ending.reason == "invalid" else "scored"
         return Result(index, status, ending.reason, ending.sentence, path, time.perf_counter() - started)
 
@@ -216,6 +216,24 @@ class Laboratory:
             "reports": capabilities.reports,
             "environment": {"python": platform.python_version(), "machine": platform.machine()},
         }
+
+
+def _open(policy: Policy, name: str) -> Capabilities:
+    """Ask a system what it is; one that cannot say is incompatible."""
+    try:
+        return policy.open()
+    except ServiceFault:
+        raise
+    except Exception as error:
+        raise PlanError(f"{name!r} could not be opened: {type(error).__name__}: {error}.") from error
+
+
+def _close(policy: Policy, path: Path) -> None:
+    """Close a system; what it says then changes no result, and is kept beside the records."""
+    try:
+        policy.close()
+    except Exception as error:  # noqa: BLE001  # a third party's words, after the last result
+        (path / "close.txt").write_text(f"{type(error).__name__}: {error}\n", encoding="utf-8")
 
 
 def contract_digest(contract: TaskContract[Any, Any]) -> str:

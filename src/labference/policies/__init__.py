@@ -23,7 +23,11 @@ class UnknownPolicy(Exception):
 
 def make_policy(name: str, seed: int) -> Policy:
     """Return the system called `name`, or an instance of `module:Class`, built with the policy seed."""
-    return find_policy(name)(seed=seed)
+    kind = find_policy(name)
+    try:
+        return kind(seed=seed)
+    except TypeError as error:
+        raise UnknownPolicy(f"{name!r} cannot be built with one keyword, seed: {error}.") from error
 
 
 def find_policy(name: str) -> Callable[..., Policy]:
@@ -41,4 +45,6 @@ def find_policy(name: str) -> Callable[..., Policy]:
         raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
     except KeyError:
         raise UnknownPolicy(f"Module {module!r} has no class {attribute!r}.") from None
+    if not isinstance(kind, type):
+        raise UnknownPolicy(f"{name!r} is a {type(kind).__name__}; give a class.")
     return kind

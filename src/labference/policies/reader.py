@@ -21,6 +21,8 @@ ASSURANCE_S = 6.0
 """How long the display must agree before the reader stops [s]: twice the longest terminal window."""
 GLANCE_S = 1.0
 """Time between two looks at a display that agrees [s]."""
+LOST_S = 15.0
+"""Time between two looks when display and labels keep disagreeing, as after a weight has rolled away [s]."""
 
 _TARGET = re.compile(r"balance to (\d+(?:\.\d+)?) g")
 
@@ -63,7 +65,7 @@ class Reader:
             incomplete = len(last.view.standards()) < STANDARDS
             if wanted is None or (incomplete and doubts < DOUBTS):
                 doubts, agreed = doubts + 1, None
-                observation = yield Wait(GLANCE_S)
+                observation = yield Wait(GLANCE_S if doubts <= DOUBTS else LOST_S)
                 continue
             doubts = 0
             grams = next_correction(last.view.on_pan(), wanted)

@@ -32,12 +32,12 @@ def episode_folder(out: Path, index: int) -> Path:
 
 def attempts(episode: Path) -> list[Path]:
     """Return the attempt folders of an episode, oldest first."""
-    return sorted(episode.glob("attempt-*"), key=lambda path: int(path.name.partition("-")[2]))
+    return sorted(episode.glob("attempt-*"), key=_number)
 
 
 def next_attempt(episode: Path) -> Path:
     """Return the folder for a further attempt; earlier ones are kept."""
-    return episode / f"attempt-{len(attempts(episode)) + 1}"
+    return episode / f"attempt-{max(map(_number, attempts(episode)), default=0) + 1}"
 
 
 def finished(episode: Path) -> Path | None:
@@ -47,7 +47,7 @@ def finished(episode: Path) -> Path | None:
 
 def episodes(out: Path) -> list[Path]:
     """Return the episode folders of a campaign in order."""
-    return sorted(out.glob("episode-*"))
+    return sorted(out.glob("episode-*"), key=_number)
 
 
 def runs_below(path: Path) -> list[Path]:
@@ -63,3 +63,7 @@ def campaigns_below(path: Path) -> list[Path]:
     if (path / CAMPAIGN).exists():
         return [path]
     return [entry.parent for entry in sorted(path.glob(f"*/{CAMPAIGN}"))] or [path]
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition("-")[2])

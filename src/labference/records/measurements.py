@@ -16,13 +16,11 @@ import numpy as np
 
 from labference.truth.measurement import Block, Channels
 
+from .strict import DamagedError
+
 MAGIC = b"LFM1"
 FRAME_TICKS = 500
 _HEAD = struct.Struct("<IiI")
-
-
-class DamagedError(Exception):
-    """A measurement file does not hold what was written to it."""
 
 
 class MeasurementWriter:

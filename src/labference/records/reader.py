@@ -44,8 +44,8 @@ class Run:
 
     def events(self) -> list[str]:
         """Return the complete lines of `events.jsonl` as text."""
-        text = (self.path / folder.EVENTS).read_text(encoding="utf-8")
-        return text.rpartition("\n")[0].splitlines()
+        text = (self.path / folder.EVENTS).read_text(encoding="utf-8", errors="replace")
+        return text.rpartition("\n")[0].split("\n")
 
 
 def read_run(path: Path) -> Run:

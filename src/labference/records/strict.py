@@ -15,6 +15,10 @@ import numpy as np
 _SCALARS = frozenset((bool, int, str, type(None)))
 
 
+class DamagedError(Exception):
+    """A record does not hold what was written to it."""
+
+
 def plain(value: object) -> Any:
     """Return `value` as JSON values; frozen dataclasses become objects, non-finite numbers say so."""
     kind = type(value)
@@ -72,6 +76,12 @@ def read(path: Path) -> Any:
 
 def read_lines(path: Path) -> list[Any]:
     """Return the complete lines of a JSONL file; a torn last line, left by a kill, is not one."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     whole, _, _torn = text.rpartition("\n")
-    return [json.loads(entry) for entry in whole.splitlines()]
+    values = []
+    for number, entry in enumerate(whole.split("\n") if whole else [], start=1):
+        try:
+            values.append(json.loads(entry))
+        except ValueError as error:
+            raise DamagedError(f"{path.name} line {number} is not JSON: {error}.") from error
+    return values

@@ -7,24 +7,24 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from labference.records import folder
-from labference.records.measurements import DamagedError
 from labference.records.reader import RecordError, Run, operation, read_run
-from labference.records.strict import named, plain
+from labference.records.strict import DamagedError, named, plain
 from labference.tasks import find_task
 from labference.truth.contract import read_cells
-from labference.truth.events import Administrative, Invalidated, Refused, Stopped
+from labference.truth.events import Administrative, Refused, Stopped
 from labference.truth.measurement import SensorFault
 from labference.truth.referee import Referee
 from labference.truth.verdict import judge
 
-ADMINISTRATIVE = tuple(kind.__name__ for kind in Administrative.__args__)
-"""Events of the loop rather than of the referee; a replay cannot produce them."""
-INVALIDATED, REFUSED = Invalidated.__name__, Refused.__name__
+ADMINISTRATIVE = tuple(f'{{"event":"{kind.__name__}"' for kind in get_args(Administrative))
+"""How lines begin that come from the loop and not from the referee; a replay cannot produce them."""
+REFUSED = f'{{"event":"{Refused.__name__}"'
+CLOSED_AT_END = '"because":"end of episode"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +52,30 @@ def audit(path: Path) -> Audit:
     """Replay one attempt."""
     run = read_run(path)
     try:
-        referee, ticks = replay(run)
+        referee, end = replay(run)
+        difference = _difference(run, referee, end)
     except DamagedError as error:
         return Audit(path, 0, 0, str(error))
-    recorded = [line for line in run.events() if json.loads(line)["event"] not in ADMINISTRATIVE]
+    return Audit(path, len(referee.history), end, difference)
+
+
+def _difference(run: Run, referee: Referee, end: int) -> str | None:
+    """Return the first disagreement: answers, then events, then scores."""
+    recorded = [line for line in run.events() if not line.startswith(ADMINISTRATIVE)]
     replayed = [named(event) for event in referee.history]
-    finished = run.scores is not None
-    difference = (
+    if run.scores is None:
+        # What a killed run wrote last may lack its measurements, and the other way round.
+        replayed = replayed[: len(recorded)]
+        recorded = recorded[: len(replayed)]
+    return (
         _stale_answer(run)
-        or _first_difference(recorded, replayed, finished=finished)
+        or _first_difference(recorded, replayed)
         or _scores(run, {"verdict": plain(judge(referee.history)), **_settings(run), **_course(run, referee)})
     )
-    return Audit(path, len(replayed), ticks, difference)
 
 
 def replay(run: Run) -> tuple[Referee, int]:
-    """Return the referee after the whole of `run`, and the number of ticks replayed."""
+    """Return the referee after the whole of `run`, and the tick at which its measurements end."""
     if "channels" not in run.run:
         raise RecordError(f"The preparation of {run.path} failed, so there is nothing to replay.")
     contract = find_task(run.run["task"])
@@ -78,17 +86,17 @@ def replay(run: Run) -> tuple[Referee, int]:
     for name, cell in zip(run.channels.cells, cells, strict=True):
         cell.zero(np.array([run.run["zero"][name]]))
     statements = _statements(run)
-    ticks = end = 0
+    end = 0
     waiting = next(statements, None)
     for block in run.blocks():
         referee.observe(block, read_cells(cells, block))
-        ticks, end = ticks + block.ticks, block.end
+        end = block.end
         while waiting is not None and waiting.tick <= end:
             _tell(referee, waiting)
             waiting = next(statements, None)
-    if run.scores is not None or INVALIDATED in _events(run):
+    if run.scores is not None or any(CLOSED_AT_END in line for line in run.events()[-2:]):
         referee.finish(end)
-    return referee, ticks
+    return referee, end
 
 
 def _statements(run: Run) -> Iterator[Statement]:
@@ -127,17 +135,19 @@ def _stale_answer(run: Run) -> str | None:
                 f"actions.jsonl line {number + 1} was admitted at tick {answer['tick']}, "
                 f"not at {source['tick']} when its observation was delivered."
             )
+    answered = [answer["observation"] for answer in run.lines(folder.ACTIONS)]
+    if answered not in (newest, newest[:-1]):
+        return "actions.jsonl does not answer every observation but the last, in order and once."
     if newest != list(range(1, len(newest) + 1)):
         return "observations.jsonl does not count deliveries from 1 without a gap."
     return None
 
 
-def _first_difference(recorded: list[str], replayed: list[str], *, finished: bool) -> str | None:
-    """Compare events byte for byte; an interrupted run may lack the last ones."""
+def _first_difference(recorded: list[str], replayed: list[str]) -> str | None:
+    """Compare events byte for byte."""
     for number, (online, again) in enumerate(itertools.zip_longest(recorded, replayed), start=1):
-        if online == again or (online is None and not finished):
-            continue
-        return f"events.jsonl line {number}: online {online or 'nothing'}, replay {again or 'nothing'}."
+        if online != again:
+            return f"events.jsonl line {number}: online {online or 'nothing'}, replay {again or 'nothing'}."
     return None
 
 
@@ -152,7 +162,7 @@ def _course(run: Run, referee: Referee) -> dict[str, Any]:
     steps = len(ticks)
     if referee.completed:
         reason = "completed"
-    elif REFUSED in _events(run):
+    elif any(line.startswith(REFUSED) for line in run.events()):
         reason = "interface_failure"
     else:
         reason = "stopped" if any(isinstance(event, Stopped) for event in referee.history) else "budget"
@@ -174,8 +184,3 @@ def _scores(run: Run, replayed: dict[str, Any]) -> str | None:
         if online.get(field) != again[field]:
             return f"scores.json {field}: online {json.dumps(online.get(field))}, replay {json.dumps(again[field])}."
     return None
-
-
-def _events(run: Run) -> set[str]:
-    """Return the kinds of event that the run recorded."""
-    return {json.loads(line)["event"] for line in run.events()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..wire.labware import LABEL_LETTERS
 from . import draw
-from .built import Built, Camera, Cell, Display, resolve
+from .built import TCP_POSITION, Built, Camera, Cell, Display, resolve
 from .engine import mujoco
 from .parts import Part
 from .parts.balance import GRAVITY, LoadCellReadout
@@ -18,6 +18,10 @@ Look = str | tuple[float, float, float, float] | None
 Vector = tuple[float, float, float]
 SHAPE = mujoco.mjtGeom
 
+FOOT = 0.001
+"""Radius of the balls that an item stands on [m]."""
+FOOT_GAP = 0.0004
+"""Gap between the bottom of an item's cylinder and the surface it stands on [m]; contacts give way by a tenth of it."""
 LARGEST = (960, 720)
 """Largest frame, width and height in pixels; rendering is supersampled by two."""
 
@@ -29,7 +33,7 @@ def build(parts: tuple[Part, ...], timestep: float) -> Built:
         part.add(bench)
     bench.spec.attach(load_robot(), prefix=PREFIX, frame=bench.spec.worldbody.add_frame())
     bench.cameras.append(Camera(f"{PREFIX}wrist", "wrist", (224, 224)))
-    bench.add_tcp_sensors()
+    bench.add_motion_sensors()
     return resolve(bench.spec.compile(), bench)
 
 
@@ -99,6 +103,18 @@ class Bench:
         """Add an upright cylinder."""
         return self._geom(body, SHAPE.mjGEOM_CYLINDER, (radius, height / 2, 0), centre, look, mass, solid, name)
 
+    def standing(self, body: Any, radius: float, height: float, *, mass: float) -> None:
+        """Add a cylinder to collide with, which stands on four small balls around its rim; the origin is below.
+
+        A ball on a flat surface is a closed formula; the rim of a cylinder is an iterative search that costs as much
+        as the rest of a step. A fallen item meets the bench with its cylinder all the same.
+        """
+        self.cylinder(body, radius, height - FOOT_GAP, (0, 0, (height + FOOT_GAP) / 2), look=None, mass=mass)
+        ring = radius - FOOT
+        for angle in np.radians((45, 135, 225, 315)):
+            at = (ring * float(np.cos(angle)), ring * float(np.sin(angle)), FOOT)
+            self._geom(body, SHAPE.mjGEOM_SPHERE, (FOOT, 0, 0), at, None, 0.0, True, "")
+
     def lathe(self, body: Any, name: str, profile: list[tuple[float, float]], *, look: Look) -> Any:
         """Add a surface of revolution that only shows; `profile` lists (radius, height) from bottom to top."""
         draw.add_lathe(self.spec, name, profile)
@@ -139,13 +155,26 @@ class Bench:
         _orient(camera, (*right, *np.cross(back, right)))
         self.cameras.append(Camera(name, name, size))
 
-    def add_tcp_sensors(self) -> None:
-        """Measure position and orientation of the tool centre point."""
-        self._sensor("tcp_position", mujoco.mjtSensor.mjSENS_FRAMEPOS, f"{PREFIX}tcp")
-        self._sensor("tcp_orientation", mujoco.mjtSensor.mjSENS_FRAMEQUAT, f"{PREFIX}tcp")
+    def add_motion_sensors(self) -> None:
+        """Measure every item, the tool centre point and the fingers, in an order that a `Meter` reads without copying.
 
-    def _sensor(self, name: str, kind: Any, site: str) -> None:
-        self.spec.add_sensor(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site)
+        Poses of the items, pose of the tool centre point, velocities of the items, positions of the fingers.
+        """
+        sensor, what = mujoco.mjtSensor, mujoco.mjtObj
+        for name in self.items:
+            self._sensor(f"{name} position", sensor.mjSENS_FRAMEPOS, name, what.mjOBJ_XBODY)
+            self._sensor(f"{name} orientation", sensor.mjSENS_FRAMEQUAT, name, what.mjOBJ_XBODY)
+        self._sensor(TCP_POSITION, sensor.mjSENS_FRAMEPOS, f"{PREFIX}tcp")
+        self._sensor("tcp orientation", sensor.mjSENS_FRAMEQUAT, f"{PREFIX}tcp")
+        for name in self.items:
+            self._sensor(f"{name} velocity", sensor.mjSENS_FRAMELINVEL, name, what.mjOBJ_XBODY)
+            self._sensor(f"{name} rotation", sensor.mjSENS_FRAMEANGVEL, name, what.mjOBJ_XBODY)
+        for side in (1, 2):
+            finger = f"{PREFIX}finger_joint{side}"
+            self._sensor(f"finger {side}", sensor.mjSENS_JOINTPOS, finger, what.mjOBJ_JOINT)
+
+    def _sensor(self, name: str, kind: Any, of: str, what: Any = mujoco.mjtObj.mjOBJ_SITE) -> None:
+        self.spec.add_sensor(name=name, type=kind, objtype=what, objname=of)
 
     def _geom(
         self, body: Any, shape: Any, size: Vector, position: Vector, look: Look, mass: float, solid: bool, name: str
@@ -163,7 +192,7 @@ class Bench:
             case _:
                 geom.rgba, geom.group = list(look), 2
         if solid:
-            geom.friction, geom.condim = [0.6, 0.003, 0.0001], 4
+            geom.friction, geom.condim = [0.6, 0.003, 0.0001], 3
             geom.solref, geom.solimp = HARD
         else:
             geom.contype = geom.conaffinity = 0

@@ -16,6 +16,9 @@ from .robot import FINGERS, PREFIX
 if TYPE_CHECKING:
     from .build import Bench
 
+TCP_POSITION = "tcp position"
+"""Sensor behind those of the items' poses."""
+
 
 @dataclass(frozen=True, slots=True)
 class Camera:
@@ -48,12 +51,13 @@ class Built:
     """A compiled laboratory.
 
     arm_qpos, arm_qvel   (7,) addresses of the arm joints; finger_qpos (2,) of the fingers
-    item_qpos            (n, 7) addresses of each item's position and quaternion; item_qvel (n, 6) of its velocity
+    item_qpos            (n, 7) addresses of each item's position and quaternion
     item_body            body id per item; fixtures maps a name to its mocap id
     nominal_mass         (nbody,) [kg] and nominal_inertia (nbody, 3) [kg m2], before an instance changes any
     cell_force           (c,) addresses of the vertical force in sensordata; cell_site (c,) site ids
-    tcp                  (7,) addresses of position and quaternion of the tool centre point in sensordata
-    tcp_site             its site id
+    poses                where in sensordata the poses of items and tool centre point lie, 7 (n + 1) numbers
+    velocities           where the velocities of items lie, 6 n numbers; fingers, the two finger positions
+    tcp_site             site id of the tool centre point
     touch_row, touch_bit per geom: the row it fills (n for the robot, n + 1 for none) and the bit it sets in others
     digest               sha256 over the arrays of the model as compiled
     """
@@ -65,7 +69,6 @@ class Built:
     arm_qvel: np.ndarray
     finger_qpos: np.ndarray
     item_qpos: np.ndarray
-    item_qvel: np.ndarray
     item_body: dict[str, int]
     fixtures: dict[str, int]
     nominal_mass: np.ndarray
@@ -73,7 +76,9 @@ class Built:
     cells: tuple[Cell, ...]
     cell_force: np.ndarray
     cell_site: np.ndarray
-    tcp: np.ndarray
+    poses: slice
+    velocities: slice
+    fingers: slice
     tcp_site: int
     touch_row: np.ndarray
     touch_bit: np.ndarray
@@ -94,7 +99,8 @@ def resolve(model: Any, bench: Bench) -> Built:
     arm = [model.joint(f"{PREFIX}joint{i}") for i in range(1, 8)]
     joints = [model.joint(name) for name in channels.items]
     row, bit = _touch_tables(model, channels, bench.surfaces)
-    sensors = [model.sensor(f"tcp_{what}") for what in ("position", "orientation")]
+    count = len(channels.items)
+    first = int(model.sensor(TCP_POSITION).adr[0]) - 7 * count
     return Built(
         model=model,
         channels=channels,
@@ -103,7 +109,6 @@ def resolve(model: Any, bench: Bench) -> Built:
         arm_qvel=np.array([joint.dofadr[0] for joint in arm]),
         finger_qpos=np.array([model.joint(f"{PREFIX}finger_joint{i}").qposadr[0] for i in (1, 2)]),
         item_qpos=np.array([joint.qposadr[0] + np.arange(7) for joint in joints], int).reshape(-1, 7),
-        item_qvel=np.array([joint.dofadr[0] + np.arange(6) for joint in joints], int).reshape(-1, 6),
         item_body={name: int(model.body(name).id) for name in channels.items},
         fixtures={name: int(model.body(name).mocapid[0]) for name in bench.fixtures},
         nominal_mass=model.body_mass.copy(),
@@ -111,7 +116,9 @@ def resolve(model: Any, bench: Bench) -> Built:
         cells=tuple(bench.cells),
         cell_force=np.array([model.sensor(cell.site).adr[0] + 2 for cell in bench.cells], int),
         cell_site=np.array([model.site(cell.site).id for cell in bench.cells], int),
-        tcp=np.concatenate([sensor.adr[0] + np.arange(sensor.dim[0]) for sensor in sensors]),
+        poses=slice(first, first + 7 * (count + 1)),
+        velocities=slice(first + 7 * (count + 1), first + 13 * count + 7),
+        fingers=slice(first + 13 * count + 7, first + 13 * count + 9),
         tcp_site=int(model.site(f"{PREFIX}tcp").id),
         touch_row=row,
         touch_bit=bit,

@@ -9,7 +9,7 @@ import numpy as np
 from ..truth.measurement import ITEM, LENGTH, SPEED, TURN, Block
 from .built import Built
 
-_GRID = np.array([LENGTH] * 3 + [TURN] * 4)
+_PER_GRID = 1 / np.array([LENGTH] * 3 + [TURN] * 4)
 _ROBOT_MAY_TOUCH = np.uint16(0xFFFF & ~((1 << ITEM) - 1))
 _REMEMBERED = 4096
 
@@ -17,13 +17,11 @@ _REMEMBERED = 4096
 class Rows:
     """Room for k physics steps, used again and again.
 
-    Positions and velocities are copied before a step. Sensors and contacts are copied after it, because MuJoCo
-    computes them from the state before integration: all four then belong to the same instant.
+    Sensors and contacts are copied after a step; MuJoCo computes both from the state before it integrates, so row i
+    belongs to the instant at which step i began.
     """
 
     def __init__(self, model: Any, steps: int) -> None:
-        self.qpos = np.empty((steps, model.nq))
-        self.qvel = np.empty((steps, model.nv))
         self.sensors = np.empty((steps, model.nsensordata))
         self.contacts: list[bytes] = [b""] * steps
 
@@ -34,32 +32,29 @@ class Meter:
     def __init__(self, built: Built) -> None:
         self._built = built
         self._items = len(built.channels.items)
+        self._per_grid = np.tile(_PER_GRID, self._items + 1)
         self._touch: dict[bytes, bytes] = {}
 
     def block(self, tick: int, rows: Rows, opening: float) -> Block:
         """Return the block that starts at `tick`, while the gripper was commanded to `opening` [m]."""
-        built = self._built
-        steps, n = len(rows.qpos), self._items
-        pose = np.empty((steps, n + 1, 7))
-        pose[:, :n] = rows.qpos[:, built.item_qpos]
-        pose[:, n] = rows.sensors[:, built.tcp]
+        built, n = self._built, self._items
+        steps = len(rows.sensors)
+        pose = (rows.sensors[:, built.poses] * self._per_grid).reshape(steps, n + 1, 7)
         # A quaternion and its negative are one orientation. Items keep w >= 0; the tool, whose w is about zero as it
         # points down, keeps x >= 0.
         pose[:, :n, 3:] *= np.copysign(1.0, pose[:, :n, 3:4])
         pose[:, n, 3:] *= np.copysign(1.0, pose[:, n, 4:5])
-        pose /= _GRID
-        velocity = rows.qvel[:, built.item_qvel].reshape(steps, n, 2, 3)
-        speed = np.sqrt(np.einsum("kniv,kniv->kni", velocity, velocity)) / SPEED
-        left, right = built.finger_qpos
+        velocity = rows.sensors[:, built.velocities].reshape(steps, n, 2, 3)
+        speed = np.sqrt(np.square(velocity).sum(axis=3)) * (1 / SPEED)
         width = np.empty((steps, 2))
-        width[:, 0] = rows.qpos[:, left] + rows.qpos[:, right]
+        width[:, 0] = rows.sensors[:, built.fingers].sum(axis=1)
         width[:, 1] = opening
         return Block(
             tick=tick,
             pose=np.rint(pose, out=pose).astype(np.int32),
             speed=np.rint(speed, out=speed).astype(np.int32),
             touch=self._touches(rows.contacts),
-            opening=np.rint(width / LENGTH).astype(np.int32),
+            opening=np.rint(width * (1 / LENGTH)).astype(np.int32),
             force=rows.sensors[:, built.cell_force].astype(np.float32),
         )
 

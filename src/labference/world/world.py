@@ -114,7 +114,6 @@ class World:
         _copy_state(self._model, self._data, self._scratch)
         mujoco.mj_forward(self._model, self._scratch)
         rows = Rows(self._model, 1)
-        rows.qpos[0], rows.qvel[0] = self._data.qpos, self._data.qvel
         rows.sensors[0] = self._scratch.sensordata
         rows.contacts[0] = self._scratch.contact.geom.tobytes()
         return self._with_faults(self._meter.block(self.tick, rows, float(self._command[7])))
@@ -169,15 +168,13 @@ class World:
         if len(controls) not in self._rows:
             self._rows[len(controls)] = Rows(model, len(controls))
         rows = self._rows[len(controls)]
-        qpos, qvel, ctrl, sensors = data.qpos, data.qvel, data.ctrl, data.sensordata
+        ctrl, sensors, step = data.ctrl, data.sensordata, mujoco.mj_step
         for i, control in enumerate(controls):
-            rows.qpos[i] = qpos
-            rows.qvel[i] = qvel
             ctrl[:] = control
-            mujoco.mj_step(model, data)
+            step(model, data)
             rows.sensors[i] = sensors
             rows.contacts[i] = data.contact.geom.tobytes()
-        if data.warning.number.any() or not np.isfinite(qpos).all():
+        if data.warning.number.any() or not np.isfinite(data.qpos).all():
             raise SimulationFault(_diagnosis(data, self.time))
         block = self._with_faults(self._meter.block(self.tick, rows, float(self._command[7])))
         self.tick += len(controls)

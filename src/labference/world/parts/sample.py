@@ -26,7 +26,7 @@ class Sample:
     def add(self, bench: Bench) -> None:
         """Draw one solid cylinder with a rim for the lid; its origin is the centre of the bottom."""
         jar = bench.item(self.name)
-        bench.cylinder(jar, self.radius, self.height, (0, 0, self.height / 2), look=None, mass=self.mass)
+        bench.standing(jar, self.radius, self.height, mass=self.mass)
         lid = 0.72 * self.height
         r = self.radius
         bench.lathe(

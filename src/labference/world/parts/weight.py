@@ -34,7 +34,7 @@ class Weight:
         rim = KNOB * height
         share = radius**2 * body / (radius**2 * body + knob**2 * rim)
         mass = self.grams / 1000
-        bench.cylinder(weight, radius, body, (0, 0, body / 2), look=None, mass=share * mass)
+        bench.standing(weight, radius, body, mass=share * mass)
         bench.cylinder(weight, knob, rim, (0, 0, height - rim / 2), look=None, mass=mass - share * mass)
         bench.lathe(weight, f"{self.name}_steel", self._profile(), look="steel")
         bench.label_disc(weight, f"{self.name}_top", LABEL_SHARE * knob, height, str(self.grams))

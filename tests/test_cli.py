@@ -1,0 +1,179 @@
+"""What a user types, and what comes back: one sentence and an exit code, never a stack."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from labference.cli import app
+from labference.tasks import all_tasks
+
+cli = CliRunner()
+
+
+def invoke(*arguments: object) -> Result:
+    done = cli.invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    return done
+
+
+def sentence(done: Result) -> str:
+    """Return what a refused request printed: one sentence, wherever the terminal broke it."""
+    text = " ".join(done.output.split())
+    assert text.count("Traceback") == 0
+    assert text.endswith((".", "Class.")), text
+    return text
+
+
+def test_tasks_lists_every_task_with_its_summary() -> None:
+    done = invoke("tasks")
+    assert done.exit_code == 0
+    for name, task in all_tasks().items():
+        assert name in done.output
+        assert task.summary.split()[0] in done.output
+
+
+def test_a_mistyped_task_is_answered_with_a_suggestion(tmp_path: Path) -> None:
+    done = invoke("run", "weighing-basik", "--policy", "expert", "--out", tmp_path / "o")
+    assert done.exit_code == 2
+    assert "Did you mean 'weighing-basic'?" in sentence(done)
+    assert not (tmp_path / "o").exists(), "nothing is left that would stop the right command"
+
+
+def test_a_mistyped_policy_is_answered_with_a_suggestion(tmp_path: Path) -> None:
+    done = invoke("run", "weighing-basic", "--policy", "expret", "--out", tmp_path / "o")
+    assert done.exit_code == 2
+    assert "Did you mean 'expert'?" in sentence(done)
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("no_such_module_here:Robot", "no_such_module_here"),
+        ("labference.policies.still:Robot", "Robot"),
+        (":Robot", "Robot"),
+        ("lab_policies:HERE", "HERE"),
+    ],
+)
+def test_a_policy_that_cannot_be_loaded_says_why(tmp_path: Path, policy: str, said: str) -> None:
+    done = invoke("run", "weighing-basic", "--policy", policy, "--episodes", 1, "--out", tmp_path / "o")
+    assert done.exit_code == 2
+    assert said in sentence(done)
+
+
+@pytest.mark.parametrize(
+    ("options", "works"),
+    [
+        (("--action", "joints"), "joint"),
+        (("--render", "slow"), "fast"),
+        (("--video", "keyhole"), "front"),
+        (("--episodes", "0"), "1 or more"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(
+    tmp_path: Path, options: tuple[str, str], works: str
+) -> None:
+    done = invoke("run", "weighing-basic", "--policy", "still", "--episodes", 1, "--out", tmp_path / "o", *options)
+    assert done.exit_code == 2
+    assert works in done.output
+    assert "Traceback" not in done.output
+
+
+def test_numbers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    for option, value in (("--seed", "-1"), ("--workers", "0"), ("--episodes", "many")):
+        done = invoke("run", "weighing-basic", "--policy", "still", "--out", tmp_path / "o", option, value)
+        assert done.exit_code == 2, option
+        assert option in done.output
+
+
+def test_a_file_where_a_folder_is_wanted_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    done = invoke("run", "weighing-basic", "--policy", "still", "--episodes", 1, "--out", file)
+    assert done.exit_code == 2
+    assert str(file) in sentence(done)
+
+
+@pytest.mark.parametrize("command", ["score", "audit", "report"])
+@pytest.mark.parametrize("name", ["empty", "missing"])
+def test_a_folder_without_a_run_is_answered_with_one_sentence(tmp_path: Path, command: str, name: str) -> None:
+    if command == "report":
+        pytest.importorskip("labference.report.page")
+    (tmp_path / "empty").mkdir()
+    done = invoke(command, tmp_path / name)
+    assert done.exit_code == 2
+    assert "labference run" in sentence(done)
+
+
+def test_running_scoring_and_auditing_speak_of_the_same_episodes(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    done = invoke("run", "weighing-basic", "--policy", "expert", "--episodes", 2, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "2/2" in done.output and str(out) in "".join(done.output.split())
+    again = invoke("run", "weighing-basic", "--policy", "expert", "--episodes", 2, "--out", out)
+    assert again.exit_code == 0 and not list(out.rglob("attempt-2"))
+    scored = invoke("score", out)
+    assert scored.exit_code == 0
+    assert "B_next" in scored.output and "C_id" in scored.output and "100 %" in scored.output
+    audited = invoke("audit", out)
+    assert audited.exit_code == 0
+    assert audited.output.count("identical") == 2
+
+
+def test_a_folder_that_holds_another_campaign_is_refused_by_the_field_that_differs(tmp_path: Path) -> None:
+    (tmp_path / "campaign.json").write_text(
+        '{"condition":{"task":"weighing-basic","policy":"expert","seed":5,"action":"joint","render":"fast","video":[]},'
+        '"episodes":1}'
+    )
+    done = invoke("run", "weighing-basic", "--policy", "expert", "--episodes", 1, "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "seed 5" in sentence(done)
+
+
+def test_episodes_that_stay_unresolved_have_an_exit_code_of_their_own(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    done = invoke("run", "weighing-basic", "--policy", "lab_policies:OutOfService", "--episodes", 1, "--out", out)
+    assert done.exit_code == 3
+    assert "unresolved" in done.output and "connection to the model was lost" in done.output
+    assert "unavailable" in done.output, "no episode, no rate"
+
+
+def test_an_interface_failure_is_said_at_once_and_is_a_result(tmp_path: Path) -> None:
+    done = invoke(
+        "run", "weighing-basic", "--policy", "lab_policies:Raises", "--episodes", 1, "--out", tmp_path / "o"
+    )  # fmt: skip
+    assert done.exit_code == 0
+    assert "the grip is jammed" in done.output
+
+
+def test_help_is_quick_and_needs_no_physics(python: Callable[..., Any]) -> None:
+    program = (
+        "import sys\nfrom labference.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+        "heavy = {'mujoco', 'mink', 'scipy', 'cv2', 'av', 'matplotlib'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        done = python("-c", program, "--help")
+        times.append(time.perf_counter() - started)
+        assert done.returncode == 0, done.stderr
+        for command in ("tasks", "run", "score", "audit", "report", "doctor"):
+            assert command in done.stdout
+    assert min(times) < 1.0
+
+
+def test_a_policy_in_the_working_folder_is_found(tmp_path: Path, python: Callable[..., Any]) -> None:
+    (tmp_path / "my_robot.py").write_text(
+        "class Robot:\n    def __init__(self, seed):\n        raise KeyError('reached')\n"
+    )
+    program = "import sys; sys.path.remove(''); from labference.cli import main; main()"  # as the console script does
+    done = python("-c", program, "run", "weighing-basic", "--policy", "my_robot:Robot", "--episodes", "1", cwd=tmp_path)
+    assert "Cannot import the policy module" not in done.stderr
+    assert "reached" in done.stderr
