@@ -130,7 +130,7 @@ def _run_with_progress(plan: object, where: Path, workers: int) -> None:
     """Run a campaign under a progress bar; what ended badly is said at once."""
     from rich import progress as bars
 
-    from labference.bench.campaign import remaining, run
+    from labference.bench.campaign import register, remaining, run
     from labference.bench.plan import Plan
 
     assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
@@ -141,6 +141,7 @@ def _run_with_progress(plan: object, where: Path, workers: int) -> None:
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(),
     )
+    register(plan, where)
     with bars.Progress(*columns, console=console) as progress:
         done = plan.episodes - len(remaining(plan, where))
         bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)

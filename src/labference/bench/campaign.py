@@ -37,6 +37,8 @@ def register(plan: Plan, out: Path) -> None:
         raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
     if plan.render not in RENDERINGS:
         raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
+    if out.exists() and not out.is_dir():
+        raise PlanError(f"{out} is a file; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     begun = bool(folder.episodes(out))

@@ -6,19 +6,17 @@ import numpy as np
 
 from labference.motion import Arm
 from labference.sight import CAMERAS
-from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Script, Wait
+from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Script, Stop
 from labference.wire.labware import WEIGHTS
 
 from .bench_hands import look, transfer
 
 TRIES = 3
 """Transfers of the chosen standard that are tried until it is seen to have changed places."""
-IDLE_S = 30.0
-"""Length of the waits after the work is done [s]."""
 
 
 class Favourite:
-    """Move the same standard in every episode, from the table to the pan or the other way; then wait."""
+    """Move the same standard in every episode, from the table to the pan or the other way; then declare the task finished."""
 
     grams = 50
     """The favourite [g]: any standard is right in a quarter of the basic instances; a mid-sized one is easy to hold."""
@@ -44,7 +42,7 @@ class Favourite:
 
 
 class Random:
-    """Move one standard drawn at random, from the table to the pan or the other way; then wait."""
+    """Move one standard drawn at random, from the table to the pan or the other way; then declare the task finished."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -69,7 +67,7 @@ class Random:
 
 
 class Mover:
-    """Move one given standard, then wait."""
+    """Move one given standard, then stop."""
 
     def __init__(self) -> None:
         self._arm = Arm()
@@ -98,7 +96,7 @@ class Mover:
             if self._grams in last.view.on_pan() ^ before:
                 break
         while True:
-            yield Wait(IDLE_S)
+            yield Stop()
 
 
 def _capabilities(name: str) -> Capabilities:

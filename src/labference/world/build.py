@@ -18,6 +18,9 @@ Look = str | tuple[float, float, float, float] | None
 Vector = tuple[float, float, float]
 SHAPE = mujoco.mjtGeom
 
+ROLLING = [0.6, 0.003, 0.0005]
+"""Sliding friction, and torsional and rolling friction [m], of an item on its side: pushed at 10 cm/s, it stops within
+2 cm instead of leaving the bench."""
 FOOT = 0.001
 """Radius of the balls that an item stands on [m]."""
 FOOT_GAP = 0.0004
@@ -109,11 +112,16 @@ class Bench:
         A ball on a flat surface is a closed formula; the rim of a cylinder is an iterative search that costs as much
         as the rest of a step. A fallen item meets the bench with its cylinder all the same.
         """
-        self.cylinder(body, radius, height - FOOT_GAP, (0, 0, (height + FOOT_GAP) / 2), look=None, mass=mass)
+        self.round(body, radius, height - FOOT_GAP, (height + FOOT_GAP) / 2, mass=mass)
         ring = radius - FOOT
         for angle in np.radians((45, 135, 225, 315)):
             at = (ring * float(np.cos(angle)), ring * float(np.sin(angle)), FOOT)
             self._geom(body, SHAPE.mjGEOM_SPHERE, (FOOT, 0, 0), at, None, 0.0, True, "")
+
+    def round(self, body: Any, radius: float, height: float, middle: float, *, mass: float) -> None:
+        """Add a cylinder that rolls to a stop when it has fallen over, centred at height `middle`."""
+        geom = self.cylinder(body, radius, height, (0, 0, middle), look=None, mass=mass)
+        geom.friction, geom.condim = ROLLING, 6
 
     def lathe(self, body: Any, name: str, profile: list[tuple[float, float]], *, look: Look) -> Any:
         """Add a surface of revolution that only shows; `profile` lists (radius, height) from bottom to top."""

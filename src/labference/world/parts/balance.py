@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...truth.measurement import FAULT, OVERLOAD, UNDERLOAD, Readout
-from ...wire.labware import PAN_HEIGHT, PAN_RADIUS
+from ...wire.labware import HOUSING_HALF, HOUSING_HEIGHT, PAN_HEIGHT, PAN_RADIUS
 from .display import draw_display
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ class Balance:
     def add(self, bench: Bench) -> None:
         """Draw housing, pan and console, and wire the load cell to its electronics, display and camera."""
         housing = bench.fixture(self.name)
-        side = self.pan_radius + 0.015
-        bench.box(housing, (side, side, 0.030), (0, 0, 0.032), look=(0.86, 0.87, 0.89, 1.0))
+        side, half = HOUSING_HALF, HOUSING_HEIGHT / 2
+        bench.box(housing, (side, side, half - 0.001), (0, 0, half + 0.001), look=(0.86, 0.87, 0.89, 1.0))
         for x in (-1, 1):
             for y in (-1, 1):
                 foot = (x * 0.8 * side, y * 0.8 * side, 0.001)

@@ -35,7 +35,7 @@ class Weight:
         share = radius**2 * body / (radius**2 * body + knob**2 * rim)
         mass = self.grams / 1000
         bench.standing(weight, radius, body, mass=share * mass)
-        bench.cylinder(weight, knob, rim, (0, 0, height - rim / 2), look=None, mass=mass - share * mass)
+        bench.round(weight, knob, rim, height - rim / 2, mass=mass - share * mass)
         bench.lathe(weight, f"{self.name}_steel", self._profile(), look="steel")
         bench.label_disc(weight, f"{self.name}_top", LABEL_SHARE * knob, height, str(self.grams))
         bench.label_wrap(weight, f"{self.name}_wrap", 1.015 * radius, 0.08 * body, 0.92 * body, str(self.grams))
