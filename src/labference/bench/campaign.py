@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from labference.policies import find_policy
 from labference.records import folder, strict
@@ -44,7 +45,7 @@ def register(plan: Plan, out: Path) -> None:
     begun = bool(folder.episodes(out))
     if begun and not path.exists():
         raise PlanError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
-    known = strict.read(path) if path.exists() else {"condition": plan.condition(), "episodes": 0}
+    known: dict[str, Any] = strict.read(path) if path.exists() else {"condition": plan.condition(), "episodes": 0}
     differing = [field for field, value in plan.condition().items() if known["condition"][field] != value]
     if differing and begun:
         field = differing[0]

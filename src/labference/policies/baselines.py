@@ -16,7 +16,7 @@ TRIES = 3
 
 
 class Favourite:
-    """Move the same standard in every episode, from the table to the pan or the other way; then declare the task finished."""
+    """Move the same standard in every episode, from table to pan or the other way, then declare the task finished."""
 
     grams = 50
     """The favourite [g]: any standard is right in a quarter of the basic instances; a mid-sized one is easy to hold."""
@@ -42,7 +42,7 @@ class Favourite:
 
 
 class Random:
-    """Move one standard drawn at random, from the table to the pan or the other way; then declare the task finished."""
+    """Move one standard drawn at random, from table to pan or the other way, then declare the task finished."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
