@@ -55,7 +55,7 @@ lint: setup
 	$(BIN)/mypy
 
 test: setup lint
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 bench: setup
 	$(BIN)/python benchmarks/run.py

@@ -22,7 +22,11 @@ BASIC, EXTENDED = TASKS
 CHANNELS = Channels((*ITEMS, SAMPLE), ("table", "pan", "balance"), ("balance",), 0.002)
 INSTANCE = Instance(target=180.0, sample=130.0, start=(), goal=(50,))
 GRIP = 1 << LEFT | 1 << RIGHT
-ADD_50, ADD_10, REMOVE_10 = Operation("add", "50 g", "pan"), Operation("add", "10 g", "pan"), Operation("remove", "10 g", "table")
+ADD_50, ADD_10, REMOVE_10 = (
+    Operation("add", "50 g", "pan"),
+    Operation("add", "10 g", "pan"),
+    Operation("remove", "10 g", "table"),
+)
 
 
 @dataclass
@@ -166,7 +170,16 @@ def test_dwell_completes_at_the_exact_tick(film):
         {"reads": 180.0, "status": 1},
         {"reads": 180.0, "status": 3},
     ],
-    ids=["hand presses the pan", "hand touches the load", "finger on the sample", "still moving", "heavy", "light", "overload", "fault"],
+    ids=[
+        "hand presses the pan",
+        "hand touches the load",
+        "finger on the sample",
+        "still moving",
+        "heavy",
+        "light",
+        "overload",
+        "fault",
+    ],
 )
 def test_the_terminal_predicate_fails_while(film, spoil):
     film.transfer("50 g", "pan", 180.0)
@@ -364,7 +377,11 @@ def test_extended_removals_and_additions_are_legal_in_any_order():
     state = EXTENDED.start(instance)
     legal = {Operation("remove", "50 g", "table"), Operation("add", "20 g", "pan"), Operation("add", "100 g", "pan")}
     assert EXTENDED.legal(state) == legal
-    moves = [ev.Settled(1, "100 g", PAN, TABLE, 1), ev.Settled(2, "50 g", TABLE, PAN, 2), ev.Settled(3, "20 g", PAN, TABLE, 3)]
+    moves = [
+        ev.Settled(1, "100 g", PAN, TABLE, 1),
+        ev.Settled(2, "50 g", TABLE, PAN, 2),
+        ev.Settled(3, "20 g", PAN, TABLE, 3),
+    ]
     for order in (moves, moves[::-1]):
         assert EXTENDED.legal(replay(EXTENDED, state, order)) == {Operation("stop")}
 

