@@ -172,3 +172,14 @@ def test_a_policy_in_the_working_folder_is_found(tmp_path: Path, python: Callabl
     done = python("-c", program, "run", "weighing-basic", "--policy", "my_robot:Robot", "--episodes", "1", cwd=tmp_path)
     assert "Cannot import the policy module" not in done.stderr
     assert "reached" in done.stderr
+
+
+def test_a_machine_that_cannot_render_is_told_so_in_one_sentence(tmp_path: Path, python: Callable[..., Any]) -> None:
+    program = (
+        "import os\nos.environ['MUJOCO_GL'] = 'disable'\nimport sys\n"
+        f"sys.argv = ['labference', 'run', 'weighing-basic', '--policy', 'reader', '--out', {str(tmp_path / 'o')!r}]\n"
+        "from labference.cli import main\nmain()"
+    )
+    done = python("-c", program)
+    assert done.returncode == 2
+    assert "labference doctor" in done.stderr and "Traceback" not in done.stderr

@@ -184,7 +184,7 @@ def several(tmp_path: Path) -> Path:
 def test_the_results_table_prints_counts_populations_and_intervals(several: Path) -> None:
     text = printed(results_table([summarise(campaign) for campaign in find_campaigns(several)]))
     lines = [line for line in text.splitlines() if line.strip()]
-    rows = {line.split()[0]: f"{line} {below}" for line, below in zip(lines, lines[1:], strict=False)}
+    rows = {line.split()[0]: f"{line} {below}" for line, below in itertools.pairwise(lines)}
     assert "100 %" in rows["right"] and "(2/2, 34–100)" in rows["right"]
     assert "8.4 / 0.5 / 1.0 / 2.0" in rows["right"]
     assert "0 %" in rows["idle"] and "(0/1, 0–79)" in rows["idle"]

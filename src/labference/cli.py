@@ -159,13 +159,14 @@ def _one_sentence() -> Iterator[None]:
     from labference.score.campaign import IdentityError
     from labference.truth.contract import ContractError
     from labference.truth.identity import PlanError
+    from labference.world.faults import RenderingFault
 
     try:
         yield
     except KeyboardInterrupt:
         errors.print("Interrupted; what is finished is kept, and the same command resumes it.")
         raise typer.Exit(INTERRUPTED) from None
-    except (ContractError, IdentityError, OSError, PlanError, RecordError, UnknownPolicy) as error:
+    except (ContractError, IdentityError, OSError, PlanError, RecordError, RenderingFault, UnknownPolicy) as error:
         errors.print(str(error), markup=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from None
 

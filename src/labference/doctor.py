@@ -48,6 +48,9 @@ def diagnose() -> list[Finding]:
         return [*findings, Finding(False, "Episodes cannot run: the robot model is missing.")]
     if not working:
         return [*findings, Finding(False, f"Cameras cannot render: {' or '.join(ADVICE.values())}.")]
+    if not findings[1].good:
+        backend = next(name for name, finding in zip(_candidates(), findings[1:], strict=True) if finding.good)
+        return [*findings, Finding(True, f"Simulation and cameras work with MUJOCO_GL={backend}; set it.")]
     return [*findings, Finding(True, "Simulation and cameras work.")]
 
 

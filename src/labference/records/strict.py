@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+_LINE = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _SCALARS = frozenset((bool, int, str, type(None)))
 
 
@@ -50,7 +51,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 def line(value: object) -> str:
     """Return `value` as one line of strict JSON."""
-    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+    return _LINE.encode(plain(value))
 
 
 def named(value: object) -> str:

@@ -46,12 +46,13 @@ _DTYPES = {
 _SCALARS = frozenset((bool, int, str, type(None)))
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEAD = struct.Struct("<I")
+_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 def encode(value: object) -> bytes:
     """Return `value` as bytes; refuse whatever is not a public noun, a number, a string or an array of numbers."""
     arrays: list[bytes] = []
-    head = json.dumps(_pack(value, arrays), allow_nan=False, separators=(",", ":")).encode()
+    head = _JSON.encode(_pack(value, arrays)).encode()
     return b"".join([_HEAD.pack(len(head)), head, *arrays])
 
 
@@ -80,15 +81,14 @@ def _pack(value: object, arrays: list[bytes]) -> Any:
         return {"noun": kind.__name__, **{name: _pack(_get(value, name), arrays) for name in names}}
     if kind in _SCALARS:
         return value
-    match value:
-        case float():
-            return float(value) if math.isfinite(value) else {"float": repr(float(value))}
-        case tuple() | list():
-            return [_pack(entry, arrays) for entry in value]
-        case np.ndarray():
-            return _pack_array(value, arrays)
-        case np.generic() if not isinstance(value.item(), np.generic):
-            return _pack(value.item(), arrays)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, arrays)
+    if isinstance(value, tuple | list):
+        return [_pack(entry, arrays) for entry in value]
+    if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
+        return _pack(value.item(), arrays)
     raise Refusal("unknown_act", f"A {kind.__name__} cannot cross; use {', '.join(_BY_NAME)}.")
 
 

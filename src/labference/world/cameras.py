@@ -13,6 +13,7 @@ import numpy as np
 from ..wire.observation import DEPTH_UNIT, Frame
 from .built import Built
 from .engine import mujoco
+from .faults import RenderingFault
 from .parts.display import lit
 
 Profile = Literal["fast", "quality"]
@@ -126,7 +127,10 @@ class Studio:
         size = self._model.vis.global_
         self._window = _window(size.offwidth, size.offheight)
         self._window.make_current()
-        self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        try:
+            self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        except mujoco.FatalError as error:
+            raise RenderingFault(f"No OpenGL context ({error}); `labference doctor` says what to install.") from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
 
@@ -134,13 +138,18 @@ class Studio:
 def _window(width: int, height: int) -> Any:
     """Return an offscreen window of the kind that MUJOCO_GL names, whoever imported MuJoCo first."""
     kind = os.environ.get("MUJOCO_GL", "")
-    if sys.platform == "linux" and kind == "osmesa":
-        from mujoco.osmesa import GLContext
-    elif sys.platform == "linux" and kind == "egl":
-        from mujoco.egl import GLContext
-    else:
-        from mujoco.rendering.classic.gl_context import GLContext
-    return GLContext(width, height)
+    if kind == "disable":
+        raise RenderingFault("No OpenGL was found for the cameras; `labference doctor` says what to install.")
+    try:
+        if sys.platform == "linux" and kind == "osmesa":
+            from mujoco.osmesa import GLContext
+        elif sys.platform == "linux" and kind == "egl":
+            from mujoco.egl import GLContext
+        else:
+            from mujoco.rendering.classic.gl_context import GLContext
+        return GLContext(width, height)
+    except (AttributeError, ImportError, RuntimeError) as error:
+        raise RenderingFault(f"MUJOCO_GL={kind} does not render ({error}); `labference doctor` says more.") from error
 
 
 def _intrinsics(fovy: float, width: int, height: int) -> np.ndarray:

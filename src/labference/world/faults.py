@@ -9,3 +9,7 @@ class SetupError(Exception):
 
 class SimulationFault(Exception):
     """The simulator left the range in which its numbers mean anything: a validity event."""
+
+
+class RenderingFault(Exception):
+    """This machine cannot render: the campaign cannot go on, and `labference doctor` says what to install."""
