@@ -41,7 +41,7 @@ def results_table(summaries: Sequence[Summary]) -> Table:
         caption="Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
         "Runtime: simulated / model / rendering / physics."
     )
-    table.add_column("System", style="bold", overflow="fold", min_width=6)
+    table.add_column("System", style="bold", overflow="fold", min_width=9)
     several = len({summary.task for summary in summaries}) > 1
     if several:
         table.add_column("Task", overflow="fold")
