@@ -307,11 +307,10 @@ def test_the_next_grasp_before_the_new_reading_is_premature_and_not_scored(film)
 def test_repeating_a_confirmed_operation_is_needless(film):
     film.transfer("50 g", "pan", 180.0)
     film.transfer("50 g", "table", 130.0)
-    referee = judged(film)
-    assert [decision.physical for decision in judge(referee.history).decisions] == [True, True]
+    assert "needless_repetition" not in notes(judged(film))
     film.transfer("50 g", "pan", 180.0)
     film.transfer("50 g", "table", 130.0)
-    assert "needless_repetition" in notes(judged(film))
+    assert notes(judged(film)).count("needless_repetition") == 1  # the second removal; adding it again was wanted
 
 
 def test_stopping_with_an_open_obligation_is_early(film):
@@ -356,11 +355,61 @@ def test_a_sensor_fault_closes_the_evidence_until_the_window_is_valid_again(film
     assert BASIC.legal(referee.state) == {Operation("wait")}
 
 
-def test_wait_and_stop_are_scored_on_the_report_track_only(film):
+def test_wait_is_scored_on_the_report_track_only_and_leaves_the_behavioural_decisions_alone(film):
+    film.transfer("10 g", "pan", 140.0)
+    film.transfer("10 g", "table", 130.0)
     film.transfer("50 g", "pan", 180.0)
-    silent, speaking = judged(film), judged(film, reports=True)
-    assert all(decision.physical for decision in judge(silent.history).decisions)
-    assert any(not decision.physical for decision in judge(speaking.history).decisions)
+    film.play(3.2, reads=180.0)
+    verdicts = []
+    for reports in (False, True):
+        referee = Referee(BASIC, INSTANCE, CHANNELS, reports=reports)
+        for number, (block, readouts) in enumerate(film.blocks):
+            referee.observe(block, readouts)
+            referee.deliver(number + 1, block.end)
+        verdicts.append(judge(referee.history))
+    silent, speaking = verdicts
+    answers = [
+        [(entry.legal, entry.choice, entry.correct) for entry in verdict.decisions if entry.physical]
+        for verdict in verdicts
+    ]
+    assert answers[0] == answers[1]
+    assert silent.recovered == speaking.recovered
+    assert not any(entry.legal == (Operation("wait"),) for entry in silent.decisions)
+    assert any(entry.legal == (Operation("wait"),) for entry in speaking.decisions)
+
+
+@pytest.mark.parametrize("item", ["50 g", "10 g"])
+def test_the_moment_of_a_delivery_does_not_tell_whether_a_placement_was_right(film, item):
+    film.transfer(item, "pan", 180.0)
+    referee = Referee(BASIC, INSTANCE, CHANNELS)
+    waited = []
+    for block, readouts in film.blocks:
+        referee.observe(block, readouts)
+        waited.append(referee.pending)
+        referee.deliver(len(waited), block.end)
+    assert waited == [True] + [False] * (len(waited) - 2) + [True]
+
+
+def test_a_wrong_weight_that_is_put_back_is_recovered_from(film):
+    film.transfer("10 g", "table", 130.0)
+    film.transfer("50 g", "pan", 180.0)
+    film.play(3.2, reads=180.0)
+    verdict = judge(judged(film).history)
+    assert verdict.valid and verdict.recovered and not verdict.clean
+
+
+def test_a_report_after_the_response_window_is_late(film):
+    film.play(BASIC.response_s + 0.1, reads=130.0)
+    referee = judged(film, reports=True)
+    referee.report(ADD_50, film.tick)
+    assert "late_report" in notes(referee)
+    assert judge(referee.history).decisions[0].report is None
+
+
+def test_a_robot_that_touches_any_item_holds_up_completion(film):
+    film.transfer("50 g", "pan", 180.0)
+    film.play(6.0, reads=180.0, touch={"100 g": 1 << HAND})
+    assert not judged(film).completed
 
 
 def test_the_first_report_is_frozen_and_does_not_touch_the_behavioural_choice(film):
@@ -394,13 +443,17 @@ def test_judgement_does_not_depend_on_how_time_is_cut(cuts):
     film.transfer("10 g", "pan", 140.0)
     film.transfer("10 g", "table", 130.0)
     film.transfer("50 g", "pan", 180.0)
-    film.play(3.5, reads=180.0)
+    film.where["50 g"] = "table"
+    film.grasp("50 g")
+    film.where["50 g"] = "pan"
+    film.play(5.5, reads=180.0)  # the reading is right before the placement is confirmed
 
     def physical(pieces):
         referee = Referee(BASIC, INSTANCE, CHANNELS)
         for block, readouts in pieces:
             referee.observe(block, readouts)
-        return [event for event in referee.history if isinstance(event, ev.Physical | ev.Completed | ev.DwellBroken)]
+        found = [event for event in referee.history if isinstance(event, ev.Physical | ev.Completed | ev.DwellBroken)]
+        return sorted(found, key=lambda event: event.tick)
 
     assert physical(list(recut(film, cuts))) == physical(film.blocks)
 

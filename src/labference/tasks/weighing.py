@@ -254,15 +254,19 @@ class Weighing:
         """Wait for a valid reading, then any outstanding correction, then stop."""
         if not state.stable or state.in_hand:
             return frozenset({WAIT})
+        return self.outstanding(state) or frozenset({STOP})
+
+    def outstanding(self, state: State) -> frozenset[Operation]:
+        """Return the corrections between what the pan supports and what is wanted."""
         removals = {Operation("remove", name, TABLE) for name in state.on_pan - state.goal}
         additions = {Operation("add", name, PAN) for name in state.goal - state.on_pan}
-        return frozenset(removals | additions) or frozenset({STOP})
+        return frozenset(removals | additions)
 
     def evidence(self, state: State) -> tuple[object, ...] | None:
-        """Return the supported subset, the number of concluded attempts, and whether the reading is valid."""
-        if state.in_hand:
+        """Return the supported subset and the number of concluded attempts, while a reading is valid."""
+        if state.in_hand or not state.stable:
             return None
-        return (state.on_pan, state.attempts, state.stable)
+        return (state.on_pan, state.attempts)
 
     def achieved(self, state: State, operation: Operation) -> bool:
         """Return whether the item rests where the operation puts it."""
@@ -292,7 +296,7 @@ class Weighing:
         wanted = np.array([name in state.goal or name == SAMPLE for name in channels.items])
         exact = ((place == 0) == wanted).all(axis=1)
         pan_free = (block.touch[:, -1] & np.uint16(channels.bit(PAN))) == 0
-        at_rest = (low_motion(block) & ~touched_by_robot(block))[:, wanted].all(axis=1)
+        at_rest = low_motion(block)[:, wanted].all(axis=1) & ~touched_by_robot(block).any(axis=1)
         reads = (readout.status == OK) & (np.abs(readout.shown - state.target) <= TOLERANCE + 1e-9)
         return np.asarray(exact & pan_free & at_rest & reads)
 

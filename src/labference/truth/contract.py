@@ -122,10 +122,15 @@ class TaskContract(Protocol[I, S]):
         """Return the legal next operations of `state`."""
         ...
 
-    def evidence(self, state: S) -> Hashable | None:
-        """Return a key of the facts that decide the next operation, None while they are not settled.
+    def outstanding(self, state: S) -> frozenset[Operation]:
+        """Return the operations that remain to be done, whatever the instruments show at the moment."""
+        ...
 
-        A new key opens a new opportunity once it has been delivered; an unchanged key never does.
+    def evidence(self, state: S) -> Hashable | None:
+        """Return a key of the facts that decide the next operation, None while they cannot be observed.
+
+        A new key opens a new opportunity once it has been delivered; an unchanged key never does. The key must not
+        depend on what is wanted: its change interrupts the tested system.
         """
         ...
 

@@ -179,7 +179,7 @@ class Closed:
 @dataclass(frozen=True, slots=True)
 class Noted:
     """An event category of the paper: premature_advancement, needless_repetition, early_termination, recovery,
-    operation_failure, late_choice or unbound_report.
+    operation_failure, late_choice, late_report or unbound_report.
     """
 
     tick: int

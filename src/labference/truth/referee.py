@@ -6,6 +6,7 @@ said. Everything it concludes becomes an event.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -43,22 +44,51 @@ WORDLESS = ("wait", "stop")
 
 @dataclass(slots=True)
 class Opportunity:
-    """A decision that is open to be taken."""
+    """A decision that is open to be taken; `legal` is the reference set at delivery."""
 
     id: int
     legal: frozenset[Operation]
     deadline: int
     choice: Operation | None = None
     report: Operation | None = None
-    expired: bool = False
+    closed: bool = False
     concluded: bool = False
+
+    @property
+    def physical(self) -> bool:
+        """Return whether behaviour can answer."""
+        return any(operation.kind not in WORDLESS for operation in self.legal)
+
+    @property
+    def answered(self) -> bool:
+        """Return whether the track that can answer has."""
+        return (self.choice if self.physical else self.report) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Live scores: counts of what has been concluded so far."""
+
+    opportunities: int
+    chosen: int
+    correct: int
+    reported: int
+    reports_correct: int
+    violations: int
+    categories: dict[str, int]
+    dwell: int
+    completed: bool
 
 
 class Referee:
     """Fold measurements, deliveries and statements of one episode into events and a state.
 
     `history` holds every event in order. `pending` says that new evidence waits to be delivered: the loop then drops
-    the command queue and delivers an observation.
+    the command queue and delivers an observation. It depends on what changed and never on whether that was right, so
+    that the moment of a delivery tells nothing.
+
+    A system with `reports` also gets opportunities whose only legal answer is to wait; they are a track of their own
+    and touch neither the queue nor the behavioural opportunity.
     """
 
     def __init__(
@@ -76,7 +106,9 @@ class Referee:
         self.state = contract.start(instance)
         self.history: list[Event] = []
         self.evidence = 0
+        self.pending = False
         self.current: Opportunity | None = None
+        self.waiting: Opportunity | None = None
         self.completed = False
         self._watch = Watch(channels, contract.places, contract.located(self.state), contract.settle_s, faults)
         self._dwell = Dwell(1)
@@ -84,71 +116,108 @@ class Referee:
         self._response_ticks = round(contract.response_s / channels.timestep)
         self._opportunities = 0
         self._key: Hashable | None = None
-        self._fresh = False
         self._attempted: dict[str, Operation] = {}
-        self._failed: dict[str, Operation] = {}
-        self._mistaken: dict[str, Operation] = {}
+        self._errors: dict[str, Operation] = {}
         self._confirmed: set[Operation] = set()
-
-    @property
-    def pending(self) -> bool:
-        """Return whether evidence that opens a new opportunity waits to be delivered."""
-        return self._fresh
+        self._tally: Counter[str] = Counter()
 
     def observe(self, block: Block, readouts: tuple[Readout, ...]) -> list[Event]:
         """Judge what was measured; return the events it led to."""
         first = len(self.history)
         place = self.contract.place(block, self.channels)
+        stretches = [(0, self.state)]
         for event in self._watch.update(block, readouts, place):
             self._physical(event)
+            if self.state is not stretches[-1][1]:
+                stretches.append((event.tick - block.tick, self.state))
         if block.tick >= 0:
-            self._terminal(block, readouts, place)
+            self._terminal(block, readouts, place, stretches)
         if block.end >= 0:
-            self._expire(block.end)
-            self._refresh(block.end)
+            self._expire(self.current, block.end)
+            self._expire(self.waiting, block.end)
+            self._refresh()
         return self.history[first:]
 
     def deliver(self, observation: int, tick: int) -> list[Event]:
         """Take note that `observation` reached the policy boundary; open the opportunity that waited for it."""
         first = len(self.history)
-        if self._fresh:
-            self._fresh = False
-            self._close(tick, "new evidence")
-            self._open(observation, tick)
+        decidable = self.contract.evidence(self.state) is not None
+        if decidable and self.waiting is not None:
+            self._close(self.waiting, tick, "new evidence")
+            self.waiting = None
+        if self.pending:
+            self.pending = False
+            self._close(self.current, tick, "new evidence")
+            self.current = self._open(observation, tick)
+        elif self.reports and not decidable and self.waiting is None:
+            self.waiting = self._open(observation, tick)
         return self.history[first:]
 
     def report(self, operation: Operation, tick: int) -> list[Event]:
         """Score an explicit statement of the next operation, on its own track."""
         first = len(self.history)
-        now = self.current
+        now = self.waiting or self.current
         if now is None:
-            self.history.append(Noted(tick, "unbound_report", operation))
-        elif now.report is None:
+            self._add(Noted(tick, "unbound_report", operation))
+        elif now.report is not None:
+            if operation != now.report:
+                self._add(Revised(tick, now.id, operation, REPORT))
+        elif tick > now.deadline:
+            self._add(Noted(tick, "late_report", operation))
+        else:
             now.report = operation
-            self.history.append(Chosen(tick, now.id, operation, operation in now.legal, REPORT))
-        elif operation != now.report:
-            self.history.append(Revised(tick, now.id, operation, REPORT))
+            self._add(Chosen(tick, now.id, operation, operation in now.legal, REPORT))
         return self.history[first:]
 
     def stop(self, tick: int) -> list[Event]:
         """Take note that the tested system declared the task finished."""
         first = len(self.history)
-        self.history.append(Stopped(tick))
+        self._add(Stopped(tick))
         finish = Operation("stop")
         if self.reports:
             self.report(finish, tick)
         if finish not in self.contract.legal(self.state):
-            self.history.append(Noted(tick, "early_termination", finish))
+            self._add(Noted(tick, "early_termination", finish))
         return self.history[first:]
 
     def finish(self, tick: int) -> list[Event]:
         """End the episode."""
         first = len(self.history)
-        self._close(tick, "end of episode")
+        for opportunity in (self.current, self.waiting):
+            self._close(opportunity, tick, "end of episode")
         return self.history[first:]
 
-    def _physical(self, event: Physical) -> None:
+    def snapshot(self) -> Snapshot:
+        """Return the live scores."""
+        tally = self._tally
+        categories = {name[5:]: count for name, count in sorted(tally.items()) if name.startswith("note ")}
+        return Snapshot(
+            opportunities=tally["Opened"],
+            chosen=tally[BEHAVIOUR],
+            correct=tally[f"{BEHAVIOUR} correct"],
+            reported=tally[REPORT],
+            reports_correct=tally[f"{REPORT} correct"],
+            violations=tally["Violated"],
+            categories=categories,
+            dwell=int(self._dwell.held[0]),
+            completed=self.completed,
+        )
+
+    def _add(self, event: Event) -> None:
         self.history.append(event)
+        match event:
+            case Opened() | Violated():
+                self._tally[type(event).__name__] += 1
+            case Chosen():
+                self._tally[event.track] += 1
+                self._tally[f"{event.track} correct"] += event.correct
+            case Noted():
+                self._tally[f"note {event.category}"] += 1
+            case _:
+                pass
+
+    def _physical(self, event: Physical) -> None:
+        self._add(event)
         before = self.state
         if isinstance(event, Grasped):
             self._grasped(event)
@@ -157,58 +226,64 @@ class Referee:
             self._concluded(event)
         rule = self.contract.violation(before, event)
         if rule is not None:
-            self.history.append(Violated(event.tick, rule, getattr(event, "item", "")))
+            self._add(Violated(event.tick, rule, event.item if isinstance(event, Grasped | Settled | Fell) else ""))
 
     def _grasped(self, event: Grasped) -> None:
         """Identify the operation that a grasp selects, in the state before contact."""
         operation = self.contract.chosen(self.state, event)
         if event.item in self._attempted:
-            self._fail(event.tick, event.item, self._attempted[event.item])
+            self._fail(event.tick, self._attempted[event.item])
         self._attempted[event.item] = operation
-        if operation in self._confirmed and operation not in self.contract.legal(self.state):
-            self.history.append(Noted(event.tick, "needless_repetition", operation))
+        legal = self.current.legal if self.current is not None else frozenset()
+        if operation not in legal:
+            self._errors[event.item] = operation
+            if operation in self._confirmed:
+                self._add(Noted(event.tick, "needless_repetition", operation))
         self._choose(event.tick, operation)
 
     def _choose(self, tick: int, operation: Operation) -> None:
         now = self.current
-        if now is None or now.concluded or self._fresh:
-            self.history.append(Noted(tick, "premature_advancement", operation))
+        if now is None or now.concluded or self.pending:
+            self._add(Noted(tick, "premature_advancement", operation))
         elif now.choice is not None:
             if operation != now.choice:
-                self.history.append(Revised(tick, now.id, operation, BEHAVIOUR))
+                self._add(Revised(tick, now.id, operation, BEHAVIOUR))
         elif tick > now.deadline:
-            self.history.append(Noted(tick, "late_choice", operation))
+            self._add(Noted(tick, "late_choice", operation))
         else:
             now.choice = operation
-            correct = operation in now.legal
-            self.history.append(Chosen(tick, now.id, operation, correct, BEHAVIOUR))
-            if not correct:
-                self._mistaken[operation.item] = operation
+            self._add(Chosen(tick, now.id, operation, operation in now.legal, BEHAVIOUR))
 
     def _concluded(self, event: Settled | Fell) -> None:
-        """Compare an attempt's outcome with what it selected; remember failures until they are put right."""
+        """Compare an attempt's outcome with what it selected; remember errors until nothing is left to put right."""
         operation = self._attempted.pop(event.item, None)
         if operation is None:
             return
         if self.current is not None:
             self.current.concluded = True
-        if not self.contract.achieved(self.state, operation):
-            self._fail(event.tick, event.item, operation)
-            return
-        self._confirmed.add(operation)
-        mistake = self._mistaken.get(event.item)
-        undone = mistake is not None and not self.contract.achieved(self.state, mistake)
-        if undone:
-            del self._mistaken[event.item]
-        if self._failed.pop(event.item, None) is not None or undone:
-            self.history.append(Noted(event.tick, "recovery", operation))
+        known = event.item in self._errors
+        if self.contract.achieved(self.state, operation):
+            self._confirmed.add(operation)
+        else:
+            self._fail(event.tick, operation)
+        outstanding = {correction.item for correction in self.contract.outstanding(self.state)}
+        if known and event.item not in outstanding and isinstance(event, Settled):
+            del self._errors[event.item]
+            self._add(Noted(event.tick, "recovery", operation))
 
-    def _fail(self, tick: int, item: str, operation: Operation) -> None:
-        self._failed[item] = operation
-        self.history.append(Noted(tick, "operation_failure", operation))
+    def _fail(self, tick: int, operation: Operation) -> None:
+        self._errors[operation.item] = operation
+        self._add(Noted(tick, "operation_failure", operation))
 
-    def _terminal(self, block: Block, readouts: tuple[Readout, ...], place: Any) -> None:
-        holds = self.contract.terminal(self.state, block, readouts, self.channels, place)
+    def _terminal(
+        self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray, stretches: list[tuple[int, Any]]
+    ) -> None:
+        """Count uninterrupted ticks of the terminal predicate, each judged in the state of its own tick."""
+        holds = np.zeros(block.ticks, dtype=bool)
+        ends = [start for start, _ in stretches[1:]] + [block.ticks]
+        for (start, state), end in zip(stretches, ends, strict=True):
+            if end > start:
+                holds[start:end] = self.contract.terminal(state, block, readouts, self.channels, place)[start:end]
         before = int(self._dwell.held[0])
         if not before and not holds.any():
             return
@@ -219,39 +294,29 @@ class Referee:
         for row in np.flatnonzero((run == self._dwell_ticks) | ((run == 0) & (previous > 0))):
             if run[row]:
                 self.completed = True
-                self.history.append(Completed(block.tick + int(row)))
+                self._add(Completed(block.tick + int(row)))
                 return
-            self.history.append(DwellBroken(block.tick + int(row), int(previous[row])))
+            self._add(DwellBroken(block.tick + int(row), int(previous[row])))
 
-    def _expire(self, tick: int) -> None:
-        now = self.current
-        if now is None or now.expired or now.choice is not None or now.report is not None:
-            return
-        if tick > now.deadline:
-            now.expired = True
-            self.history.append(Closed(tick, now.id, "response window"))
+    def _expire(self, now: Opportunity | None, tick: int) -> None:
+        if now is not None and tick > now.deadline and not now.answered:
+            self._close(now, tick, "response window")
 
-    def _refresh(self, tick: int) -> None:
+    def _refresh(self) -> None:
         key = self.contract.evidence(self.state)
-        if key is None or key == self._key:
-            return
-        legal = self.contract.legal(self.state)
-        if self.reports or any(operation.kind not in WORDLESS for operation in legal):
-            self._key, self._fresh = key, True
+        if key is not None and key != self._key:
+            self._key, self.pending = key, True
             self.evidence += 1
 
-    def _open(self, observation: int, tick: int) -> None:
-        legal = self.contract.legal(self.state)
+    def _open(self, observation: int, tick: int) -> Opportunity:
         self._opportunities += 1
-        deadline = tick + self._response_ticks
-        self.current = Opportunity(self._opportunities, legal, deadline)
-        physical = any(operation.kind not in WORDLESS for operation in legal)
-        self.history.append(
-            Opened(tick, self._opportunities, self.evidence, observation, deadline, tuple(sorted(legal)), physical)
-        )
+        legal, deadline = self.contract.legal(self.state), tick + self._response_ticks
+        opened = Opportunity(self._opportunities, legal, deadline)
+        answers = tuple(sorted(legal))
+        self._add(Opened(tick, opened.id, self.evidence, observation, deadline, answers, opened.physical))
+        return opened
 
-    def _close(self, tick: int, because: str) -> None:
-        if self.current is not None:
-            if not self.current.expired:
-                self.history.append(Closed(tick, self.current.id, because))
-            self.current = None
+    def _close(self, opportunity: Opportunity | None, tick: int, because: str) -> None:
+        if opportunity is not None and not opportunity.closed:
+            opportunity.closed = True
+            self._add(Closed(tick, opportunity.id, because))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from labference.wire import Operation
 
@@ -17,6 +17,7 @@ CATEGORIES = (
     "recovery",
     "operation_failure",
     "late_choice",
+    "late_report",
     "unbound_report",
 )
 
@@ -45,13 +46,15 @@ class Decision:
 class Verdict:
     """The three levels of results.
 
-    decisions   one per opportunity, in order
-    attempts    grasps made; `confirmed` those that ended with the selected operation physically achieved
-    physical    the terminal predicate held for the registered duration
-    valid       physical completion without an irreversible violation
-    clean       valid, every eligible opportunity answered correctly, no failure, no premature or needless step
-    recovered   valid, after a documented error or failure that was put right
-    coverage    identified choices over eligible opportunities, as a pair of counts
+    decisions          one per opportunity, in order
+    attempts           grasps made
+    correct_attempts   correct first choices; `correct_confirmed` those whose own attempt was physically confirmed
+    physical           the terminal predicate held for the registered duration, at tick `completed`
+    valid              physical completion without an irreversible violation
+    clean              valid, every eligible opportunity answered correctly, no failure, no premature or needless step
+    recovered          valid, after a documented error or failure that was put right
+    coverage           identified choices over eligible opportunities, as a pair of counts
+    stopped            tick at which the system declared the task finished
     """
 
     decisions: tuple[Decision, ...]
@@ -102,34 +105,32 @@ def judge(history: Iterable[Event]) -> Verdict:
 
 
 def _decisions(history: tuple[Event, ...]) -> tuple[Decision, ...]:
-    return tuple(_decision(event, history) for event in history if isinstance(event, Opened))
+    """Gather what happened to each opportunity, in one pass."""
+    found: dict[int, Decision] = {}
+    revisions: dict[int, list[tuple[int, str, Operation]]] = {}
+    for event in history:
+        match event:
+            case Opened():
+                found[event.opportunity] = Decision(
+                    event.opportunity, event.observation, event.tick, event.legal, event.physical
+                )
+                revisions[event.opportunity] = []
+            case Chosen():
+                found[event.opportunity] = _answered(found[event.opportunity], event)
+            case Revised():
+                revisions[event.opportunity].append((event.tick, event.track, event.operation))
+            case Closed():
+                closed = replace(found[event.opportunity], closed=event.tick, because=event.because)
+                found[event.opportunity] = closed
+            case _:
+                pass
+    return tuple(replace(decision, revisions=tuple(revisions[number])) for number, decision in found.items())
 
 
-def _decision(opened: Opened, history: tuple[Event, ...]) -> Decision:
-    mine = [
-        event
-        for event in history
-        if isinstance(event, Chosen | Revised | Closed) and event.opportunity == opened.opportunity
-    ]
-    chosen = next((e for e in mine if isinstance(e, Chosen) and e.track == "behaviour"), None)
-    report = next((e for e in mine if isinstance(e, Chosen) and e.track == "report"), None)
-    closed = next((e for e in mine if isinstance(e, Closed)), None)
-    return Decision(
-        opportunity=opened.opportunity,
-        observation=opened.observation,
-        opened=opened.tick,
-        legal=opened.legal,
-        physical=opened.physical,
-        choice=chosen.operation if chosen else None,
-        chosen=chosen.tick if chosen else None,
-        correct=chosen.correct if chosen else None,
-        report=report.operation if report else None,
-        reported=report.tick if report else None,
-        report_correct=report.correct if report else None,
-        revisions=tuple((e.tick, e.track, e.operation) for e in mine if isinstance(e, Revised)),
-        closed=closed.tick if closed else None,
-        because=closed.because if closed else None,
-    )
+def _answered(decision: Decision, event: Chosen) -> Decision:
+    if event.track == "report":
+        return replace(decision, report=event.operation, reported=event.tick, report_correct=event.correct)
+    return replace(decision, choice=event.operation, chosen=event.tick, correct=event.correct)
 
 
 def _execution(history: tuple[Event, ...], decisions: tuple[Decision, ...]) -> tuple[int, int]:
