@@ -26,8 +26,9 @@ from rich.table import Table
 
 from labference.bench.episode import Episode
 from labference.bench.laboratory import Laboratory, Prepared
-from labference.bench.plan import Plan, draw
+from labference.bench.plan import Plan
 from labference.records.recorder import Recorder
+from labference.truth.draw import draw
 from labference.wire import JOINT, Capabilities, Goal, Move, Observation
 from labference.wire.panda import HOME
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from labference.bench.plan import draw
 from labference.tasks import find_task
+from labference.truth.draw import draw
 from labference.world.world import World
 
 EPISODE = 5

@@ -14,11 +14,11 @@ import lab_policies
 from conftest import Attempt
 from labference.bench.episode import substeps
 from labference.bench.laboratory import Laboratory
-from labference.bench.plan import draw
 from labference.motion import grasp_standing
 from labference.score.audit import audit, replay
 from labference.tasks.weighing import Weighing
 from labference.truth.contract import read_cells
+from labference.truth.draw import draw
 from labference.truth.identity import PlanError
 from labference.truth.measurement import SensorFault, Setup
 from labference.wire import Goal, Move, Operation, Report, Stop, Wait

@@ -16,7 +16,7 @@ import pytest
 
 from conftest import Attempt
 from labference.bench.laboratory import Laboratory
-from labference.bench.plan import Plan, draw, stratum_of
+from labference.bench.plan import Plan
 from labference.motion import home
 from labference.records.reader import read_run
 from labference.records.strict import line, plain
@@ -24,6 +24,7 @@ from labference.score.audit import audit
 from labference.tasks import all_tasks, find_task
 from labference.tasks.weighing import STANDARDS
 from labference.truth.contract import ContractError, TaskContract
+from labference.truth.draw import draw, stratum_of
 from labference.truth.identity import Seeds
 from labference.truth.measurement import SensorFault
 from labference.wire import Observation, Operation, codec

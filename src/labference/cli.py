@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -39,10 +40,12 @@ def run(
     task: Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")],
     policy: Annotated[str, typer.Option(help="expert, reader, favourite, random, still, or module:Class.")],
     episodes: Annotated[int, typer.Option(help="Size of the population.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Campaign seed; every other seed follows from it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Campaign seed; task and layout seeds follow from it.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for the records [runs/TASK/POLICY].")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
     action: Annotated[str, typer.Option(help="Action profile: joint or end_effector.")] = "joint",
+    policy_seed: Annotated[int, typer.Option(min=0, help="Root of the seeds that policies are handed.")] = 0,
+    deadline: Annotated[float, typer.Option(help="Longest wall time of one answer [s].")] = 600.0,
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
     video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
 ) -> None:
@@ -54,7 +57,7 @@ def run(
         from labference.score.summary import summarise
 
         where = out or Path("runs", _file_name(task), _file_name(policy))
-        plan = Plan(task, policy, episodes, seed, action, render, tuple(video or ()))
+        plan = Plan(task, policy, episodes, seed, action, render, tuple(video or ()), policy_seed, deadline)
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))
         console.print(results_table([summary]))
@@ -166,6 +169,9 @@ def _one_sentence() -> Iterator[None]:
     except KeyboardInterrupt:
         errors.print("Interrupted; what is finished is kept, and the same command resumes it.")
         raise typer.Exit(INTERRUPTED) from None
+    except BrokenExecutor as error:
+        errors.print(f"A worker process died ({error}); the same command resumes.", markup=False, soft_wrap=True)
+        raise typer.Exit(UNUSABLE) from None
     except (ContractError, IdentityError, OSError, PlanError, RecordError, RenderingFault, UnknownPolicy) as error:
         errors.print(str(error), markup=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from None

@@ -20,13 +20,12 @@ LEAST_SPREAD = 32
 """A frame whose brightest and darkest values differ by less shows nothing."""
 _PROBE = """
 from labference.tasks import find_task
-from labference.bench.plan import draw
+from labference.truth.draw import draw, lay_out
 from labference.world.world import World
-import numpy as np
 contract = find_task("weighing-basic")
 instance, seeds = draw(contract, 0, 0)
 world = World(contract.parts())
-world.prepare(contract.setup(instance, np.random.default_rng(seeds.layout)))
+world.prepare(lay_out(contract, instance, seeds))
 rgb = world.frame("front").rgb
 print("spread=%d;" % (int(rgb.max()) - int(rgb.min())))
 """

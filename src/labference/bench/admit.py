@@ -9,6 +9,7 @@ import numpy as np
 
 from labference.wire import ActionSpec, Capabilities, Goal, Move, Operation, Refusal, Report, Stop, Wait
 
+ACTS = (Move, Wait, Report, Stop)
 LONGEST_WAIT_S = 60.0
 """Longest single `Wait` [s]."""
 
@@ -23,7 +24,7 @@ class Admitted:
 
 def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabilities) -> Admitted:
     """Return the checked answer, sharing no memory with it, or raise `Refusal` with one sentence."""
-    if not isinstance(answer, Move | Wait | Report | Stop):
+    if not isinstance(answer, ACTS) or type(answer) not in ACTS:
         raise Refusal(
             "unknown_act", f"An answer of type {type(answer).__name__} is no act; use Move, Wait, Report, Stop."
         )
@@ -79,7 +80,7 @@ def _seconds(seconds: object) -> float:
 def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> None:
     if not capabilities.reports:
         raise Refusal("unsupported", f"{capabilities.name!r} did not declare reports; set Capabilities(reports=True).")
-    if not isinstance(operation, Operation):
+    if type(operation) is not Operation:
         raise Refusal("unknown_operation", f"A {type(operation).__name__} is no operation; send an Operation.")
     for word, allowed, what in (
         (operation.kind, goal.kinds, "kind"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections import deque
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ from labference.policies import find_policy
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
-from labference.truth.identity import PlanError
+from labference.truth.identity import SHARED, PlanError
 from labference.wire import PROFILES
 
-from .laboratory import EXPERT, Laboratory, Result
+from .describe import EXPERT
+from .laboratory import Laboratory, Result
 from .plan import Plan
 
 RENDERINGS = ("fast", "quality")
@@ -40,6 +42,8 @@ def register(plan: Plan, out: Path) -> None:
         raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
+    if not 0 < plan.deadline_s < math.inf:
+        raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; a positive number of seconds would work.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     begun = bool(folder.episodes(out))
@@ -83,11 +87,22 @@ def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
 
 def _episode(plan: Plan, index: int, out: Path) -> Result:
     laboratory = _laboratory(plan.task, plan.render)
+    laboratory.expect(_shared(out))
     for _ in range(TRIES):
         result = laboratory.attempt(plan, index, out)
         if result.status == "scored":
             break
     return result
+
+
+def _shared(out: Path) -> dict[str, Any]:
+    """Return what the episodes in `out` already agree on."""
+    for episode in folder.episodes(out):
+        for attempt in folder.attempts(episode):
+            identity = strict.read(attempt / folder.RUN).get("identity")
+            if identity is not None:
+                return {field: identity.get(field) for field in SHARED}
+    return {}
 
 
 @lru_cache(maxsize=2)

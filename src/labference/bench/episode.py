@@ -20,23 +20,20 @@ from labference.truth.referee import Referee
 from labference.truth.verdict import Verdict, judge
 from labference.wire import (
     ActionSpec,
-    Capabilities,
     Goal,
     Move,
-    Policy,
     Refusal,
     Report,
     ServiceFault,
     Stop,
     Wait,
 )
-from labference.wire.action import STROKE
-from labference.wire.panda import HOME
 from labference.world.faults import SimulationFault
 from labference.world.world import World
 
 from .admit import Admitted, admit
 from .deliver import deliver
+from .system import System
 
 STATEMENTS = 16
 """Most reports in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
@@ -47,7 +44,10 @@ VIDEO_RATE_HZ = 10.0
 
 @dataclass(slots=True)
 class Clock:
-    """Where the wall time of an episode goes [s]; simulated time is separate."""
+    """Where the wall time of an episode goes [s]; simulated time is separate.
+
+    `physics` includes measuring and judging. Delivery, admission and recording are in none of the three.
+    """
 
     model: float = 0.0
     rendering: float = 0.0
@@ -89,19 +89,16 @@ class Episode:
         world: World,
         contract: TaskContract[Any, Any],
         instance: Any,
-        policy: Policy,
-        capabilities: Capabilities,
+        system: System,
         spec: ActionSpec,
         recorder: Recorder,
         increment: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        *,
-        video: tuple[str, ...] = (),
         referee: Referee,
+        video: tuple[str, ...] = (),
     ) -> None:
         self.world = world
         self.contract = contract
-        self.policy = policy
-        self.capabilities = capabilities
+        self.system = system
         self.spec = spec
         self.recorder = recorder
         self.goal: Goal = contract.goal(instance)
@@ -116,12 +113,11 @@ class Episode:
         self._observations = 0
         self._statements = 0
         self._stop_at: int | None = None
-        self._force = np.array([*HOME, STROKE])
 
     def run(self, session: str) -> Ending:
         """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode."""
         try:
-            self._ask_policy(lambda: self.policy.reset(self.goal, self.spec, session))
+            self._timed(lambda: self.system.reset(self.goal, self.spec, session))
             reason = self._loop()
             sentence = ""
         except Refusal as refusal:
@@ -156,7 +152,7 @@ class Episode:
 
     def _consult(self) -> None:
         """Deliver fresh evidence, ask for an act, admit it."""
-        wants = self.capabilities
+        wants = self.system.capabilities
         started = time.perf_counter()
         senses = self.world.sense(wants.cameras, depth=wants.depth, readings=wants.readings)
         if wants.cameras:
@@ -166,22 +162,15 @@ class Episode:
         tick = self.world.tick
         self.recorder.observation(delivery.observation, tick, self.referee.evidence, delivery.sha256)
         self._judged(self.referee.deliver(self._observations, tick))
-        started = time.perf_counter()
-        answer = self._ask_policy(lambda: self.policy.act(delivery.observation))
-        seconds = time.perf_counter() - started
-        self._accept(admit(answer, self.spec, self.goal, wants), seconds)
+        before = self._clock.model
+        answer = self._timed(lambda: self.system.act(delivery.observation))
+        self._accept(admit(answer, self.spec, self.goal, wants), self._clock.model - before)
 
-    def _ask_policy(self, ask: Callable[[], Any]) -> Any:
-        """Call the tested system; what it raises on its own account is an interface failure, not ours."""
+    def _timed(self, question: Callable[[], Any]) -> Any:
+        """Ask the tested system and count the wall time it takes; physics pauses meanwhile."""
         started = time.perf_counter()
         try:
-            return ask()
-        except (Refusal, ServiceFault):
-            raise
-        except Exception as error:
-            name = self.capabilities.name
-            words = " ".join(str(error).split())[:200]
-            raise Refusal("exception", f"{name!r} raised {type(error).__name__}: {words}") from error
+            return question()
         finally:
             self._clock.model += time.perf_counter() - started
 
@@ -213,7 +202,7 @@ class Episode:
 
     def _advance(self, command: np.ndarray) -> None:
         """Apply one command for one control period, measure, judge."""
-        target = self._force = self._target(command)
+        target = self._target(command)
         if self._answer is not None and command is not HOLD:
             self._answer.applied.append(target)
         started = time.perf_counter()
@@ -228,7 +217,7 @@ class Episode:
 
     def _target(self, command: np.ndarray) -> np.ndarray:
         """Return joint targets and gripper opening (8,) for a command of the profile; HOLD keeps those in force."""
-        force = self._force
+        force = self.world.command
         if command is HOLD:
             return force
         if self.spec.space == "joint":
@@ -264,7 +253,7 @@ class Episode:
             return
         self.recorder.events(events)
         if any(not isinstance(event, Physical) for event in events):
-            self.recorder.online({"tick": self.world.tick, "verdict": judge(self.referee.history)})
+            self.recorder.online({"tick": self.world.tick, "scores": self.referee.snapshot()})
 
     def _due(self, rate_hz: float) -> bool:
         every = max(1, round(self.spec.rate_hz / rate_hz))
@@ -272,8 +261,8 @@ class Episode:
 
     def _film(self) -> None:
         started = time.perf_counter()
-        for camera in self._video:
-            self.recorder.video(camera, self.world.frame(camera).rgb)
+        for frame in self.world.sense(self._video).frames:
+            self.recorder.video(frame.camera, frame.rgb)
         self._clock.rendering += time.perf_counter() - started
 
 

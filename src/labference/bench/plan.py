@@ -1,19 +1,18 @@
-"""Which instances a campaign runs: balanced over strata, with a seed of its own per stream of chance."""
+"""What a campaign runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
-
-from labference.truth.contract import TaskContract
-from labference.truth.identity import Seeds
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A registered population of episodes; `episodes` may grow when a campaign is resumed, nothing else may change."""
+    """A registered population of episodes.
+
+    When a campaign is resumed, `episodes` may grow and `deadline_s`, the longest wall time of one answer [s], may
+    change; nothing else may.
+    """
 
     task: str
     policy: str
@@ -22,28 +21,10 @@ class Plan:
     action: str = "joint"
     render: str = "fast"
     video: tuple[str, ...] = ()
+    policy_seed: int = 0
+    deadline_s: float = 600.0
 
     def condition(self) -> dict[str, Any]:
         """Return what must agree for a campaign to be resumed."""
-        return {
-            "task": self.task,
-            "policy": self.policy,
-            "seed": self.seed,
-            "action": self.action,
-            "render": self.render,
-            "video": list(self.video),
-        }
-
-
-def stratum_of(contract: TaskContract[Any, Any], campaign: int, index: int) -> int:
-    """Return the stratum of episode `index`: every stratum comes once before any comes twice, in shuffled order."""
-    count = len(contract.strata())
-    cycle, position = divmod(index, count)
-    return int(np.random.default_rng([campaign, cycle]).permutation(count)[position])
-
-
-def draw(contract: TaskContract[Any, Any], campaign: int, index: int) -> tuple[Any, Seeds]:
-    """Return the instance of episode `index` and the seeds it was drawn from."""
-    seeds = Seeds.of(campaign, index)
-    stratum = contract.strata()[stratum_of(contract, campaign, index)]
-    return contract.sample(stratum, np.random.default_rng(seeds.task_state)), seeds
+        fields = asdict(self)
+        return {name: fields[name] for name in fields.keys() - {"episodes", "deadline_s"}} | {"video": list(self.video)}

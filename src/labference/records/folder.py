@@ -1,14 +1,14 @@
-"""Where the files of a run lie.
+"""Where the files of a run lie: OUT/campaign.json says what was planned, OUT/episode-0007/attempt-1/ holds one attempt.
 
-OUT/campaign.json                        what was planned
-OUT/episode-0007/attempt-1/run.json      resolved task, policy, seeds, hashes, settings, budgets
-events.jsonl          confirmed events, opportunities, choices
-observations.jsonl    delivered evidence, with acquisition and delivery times
-actions.jsonl         requested and applied commands, reports, stops
-online_scores.jsonl   live snapshots
-measurements.bin      one row per physics tick
-scores.json           the verdict; present only when the attempt is finished
-CAMERA.mp4            optional
+- run.json: resolved task and policy, seeds, hashes, settings, budgets
+- events.jsonl: confirmed events, opportunities, choices
+- observations.jsonl: delivered evidence, with acquisition and delivery times
+- actions.jsonl: requested and applied commands, reports, stops
+- online_scores.jsonl: live snapshots
+- measurements.bin: one row per physics tick
+- scores.json: the verdict; present only when the attempt is finished
+- shutdown.json: how the policy and the video encoders closed
+- CAMERA.mp4: optional
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ACTIONS = "actions.jsonl"
 ONLINE = "online_scores.jsonl"
 MEASUREMENTS = "measurements.bin"
 SCORES = "scores.json"
+SHUTDOWN = "shutdown.json"
 CAMPAIGN = "campaign.json"
 
 

@@ -1,4 +1,4 @@
-"""Write one attempt as it happens: append and flush, so that a kill leaves everything up to the last control step."""
+"""Write one attempt as it happens, append and flush: a kill loses at most the last second of measurements."""
 
 from __future__ import annotations
 

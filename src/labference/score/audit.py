@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-
 from labference.records import folder
-from labference.records.reader import RecordError, Run, operation, read_run
+from labference.records.reader import Run, read_run
 from labference.records.strict import DamagedError, named, plain
-from labference.tasks import find_task
-from labference.truth.contract import read_cells
-from labference.truth.events import Administrative, Refused, Stopped
-from labference.truth.measurement import SensorFault
-from labference.truth.referee import Referee
+from labference.tasks import contract_digest
+from labference.truth.draw import draw, lay_out
+from labference.truth.events import Administrative, Invalidated, Refused, Stopped
+from labference.truth.identity import digest, layout_digest
 from labference.truth.verdict import judge
+
+from .replay import Replay, replay
 
 ADMINISTRATIVE = tuple(f'{{"event":"{kind.__name__}"' for kind in get_args(Administrative))
 """How lines begin that come from the loop and not from the referee; a replay cannot produce them."""
 REFUSED = f'{{"event":"{Refused.__name__}"'
-CLOSED_AT_END = '"because":"end of episode"'
+INVALIDATED = f'{{"event":"{Invalidated.__name__}"'
+GRID = 1e-6
+"""The gripper command is measured on this grid [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,150 +38,156 @@ class Audit:
     difference: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """Something the loop told the referee between two blocks, in the order it happened."""
-
-    tick: int
-    observation: int
-    order: int
-    kind: str
-    operation: Any = None
-
-
 def audit(path: Path) -> Audit:
     """Replay one attempt."""
     run = read_run(path)
     try:
-        referee, end = replay(run)
-        difference = _difference(run, referee, end)
+        found = replay(run)
+        difference = next((said for check in CHECKS if (said := check(run, found)) is not None), None)
     except DamagedError as error:
         return Audit(path, 0, 0, str(error))
-    return Audit(path, len(referee.history), end, difference)
+    return Audit(path, len(found.referee.history), found.end, difference)
 
 
-def _difference(run: Run, referee: Referee, end: int) -> str | None:
-    """Return the first disagreement: answers, then events, then scores."""
+def _evidence(run: Run, found: Replay) -> str | None:
+    """Every delivery carries the evidence version that the replay had then, and deliveries count from 1."""
+    deliveries = run.lines(folder.OBSERVATIONS)
+    for number, entry in enumerate(deliveries, start=1):
+        if entry["observation"] != number:
+            return f"observations.jsonl line {number} is observation {entry['observation']}; deliveries count from 1."
+        if entry["evidence"] != found.evidence.get(number, entry["evidence"]):
+            again = found.evidence[number]
+            return f"observations.jsonl line {number} evidence: online {entry['evidence']}, replay {again}."
+        if abs(entry["time"] - entry["tick"] * run.channels.timestep) > 1e-9:
+            return f"observations.jsonl line {number} says {entry['time']} s at tick {entry['tick']}."
+    return None
+
+
+def _answers(run: Run, found: Replay) -> str | None:
+    """Every answer, and every command applied for it, belongs to the newest delivered observation."""
+    delivered = {entry["observation"]: entry["tick"] for entry in run.lines(folder.OBSERVATIONS)}
+    answers = run.lines(folder.ACTIONS)
+    for number, answer in enumerate(answers, start=1):
+        if answer["observation"] not in delivered:
+            return f"actions.jsonl line {number} answers observation {answer['observation']}, which was not delivered."
+        if answer["tick"] != delivered[answer["observation"]]:
+            due = delivered[answer["observation"]]
+            return f"actions.jsonl line {number} was admitted at tick {answer['tick']}, its observation at {due}."
+        said = _commands(run, found, answer)
+        if said is not None:
+            return f"actions.jsonl line {number} {said}"
+    order = [answer["observation"] for answer in answers]
+    if order not in (sorted(delivered), sorted(delivered)[:-1]):
+        return "actions.jsonl does not answer every observation but the last, in order and once."
+    return None
+
+
+def _commands(run: Run, found: Replay, answer: dict[str, Any]) -> str | None:
+    """Commands applied and dropped add up, repeat what was requested, and moved the gripper that was measured."""
+    requested, applied = answer["requested"], answer["applied"]
+    if answer["act"] == "Move" and len(applied) + answer["dropped"] != len(requested):
+        return f"requests {len(requested)} commands, applies {len(applied)} and drops {answer['dropped']}."
+    if run.run["action"]["space"] == "joint" and applied != requested[: len(applied)]:
+        return "applies other commands than it requests."
+    tick = answer["tick"]
+    for command in applied:
+        measured = found.gripper.get(tick)
+        if measured is not None and abs(measured - command[-1]) > GRID:
+            return f"applies a gripper opening of {command[-1]:.6f} m at tick {tick}, measured {measured:.6f} m."
+        tick += found.periods[0] if found.periods else 0
+    return None
+
+
+def _events(run: Run, found: Replay) -> str | None:
+    """Compare events and live snapshots byte for byte."""
     recorded = [line for line in run.events() if not line.startswith(ADMINISTRATIVE)]
-    replayed = [named(event) for event in referee.history]
+    replayed = [named(event) for event in found.referee.history]
+    snapshots = [json.dumps(entry, separators=(",", ":")) for entry in run.lines(folder.ONLINE)]
+    expected = found.snapshots
     if run.scores is None:
         # What a killed run wrote last may lack its measurements, and the other way round.
-        replayed = replayed[: len(recorded)]
-        recorded = recorded[: len(replayed)]
-    return (
-        _stale_answer(run)
-        or _first_difference(recorded, replayed)
-        or _scores(run, {"verdict": plain(judge(referee.history)), **_settings(run), **_course(run, referee)})
-    )
+        recorded, replayed = recorded[: len(replayed)], replayed[: len(recorded)]
+        snapshots, expected = snapshots[: len(expected)], expected[: len(snapshots)]
+    elif found.untold is not None:
+        return f"observations.jsonl: {found.untold}"
+    elif any(line.startswith(INVALIDATED) for line in run.events()):
+        return "events.jsonl holds a validity event, and scores.json a verdict."
+    return _first("events.jsonl", recorded, replayed) or _first("online_scores.jsonl", snapshots, expected)
 
 
-def replay(run: Run) -> tuple[Referee, int]:
-    """Return the referee after the whole of `run`, and the tick at which its measurements end."""
-    if "channels" not in run.run:
-        raise RecordError(f"The preparation of {run.path} failed, so there is nothing to replay.")
-    contract = find_task(run.run["task"])
-    faults = tuple(SensorFault(**fault) for fault in run.run["setup"]["faults"])
-    instance = contract.restore(run.run["instance"])
-    referee = Referee(contract, instance, run.channels, reports=run.run["reports"], faults=faults)
-    cells = contract.cells(run.channels.timestep)
-    for name, cell in zip(run.channels.cells, cells, strict=True):
-        cell.zero(np.array([run.run["zero"][name]]))
-    statements = _statements(run)
-    end = 0
-    waiting = next(statements, None)
-    for block in run.blocks():
-        referee.observe(block, read_cells(cells, block))
-        end = block.end
-        while waiting is not None and waiting.tick <= end:
-            _tell(referee, waiting)
-            waiting = next(statements, None)
-    if run.scores is not None or any(CLOSED_AT_END in line for line in run.events()[-2:]):
-        referee.finish(end)
-    return referee, end
-
-
-def _statements(run: Run) -> Iterator[Statement]:
-    deliveries = [
-        Statement(entry["tick"], entry["observation"], 0, "deliver") for entry in run.lines(folder.OBSERVATIONS)
-    ]
-    answers = [
-        Statement(entry["tick"], entry["observation"], 1, entry["act"], entry["operation"])
-        for entry in run.lines(folder.ACTIONS)
-        if entry["operation"] is not None or entry["act"] == "Stop"
-    ]
-    return iter(sorted(deliveries + answers, key=lambda entry: (entry.observation, entry.order)))
-
-
-def _tell(referee: Referee, statement: Statement) -> None:
-    match statement.kind:
-        case "deliver":
-            referee.deliver(statement.observation, statement.tick)
-        case "Stop":
-            referee.stop(statement.tick)
-        case _:
-            referee.report(operation(statement.operation), statement.tick)
-
-
-def _stale_answer(run: Run) -> str | None:
-    """Check that every answer, and every command applied for it, belongs to the newest delivered observation."""
-    delivered = {entry["observation"]: entry for entry in run.lines(folder.OBSERVATIONS)}
-    newest = sorted(delivered)
-    for number, answer in enumerate(run.lines(folder.ACTIONS)):
-        source = delivered.get(answer["observation"])
-        if source is None:
-            missing = answer["observation"]
-            return f"actions.jsonl line {number + 1} answers observation {missing}, which was not delivered."
-        if source["tick"] != answer["tick"]:
-            return (
-                f"actions.jsonl line {number + 1} was admitted at tick {answer['tick']}, "
-                f"not at {source['tick']} when its observation was delivered."
-            )
-    answered = [answer["observation"] for answer in run.lines(folder.ACTIONS)]
-    if answered not in (newest, newest[:-1]):
-        return "actions.jsonl does not answer every observation but the last, in order and once."
-    if newest != list(range(1, len(newest) + 1)):
-        return "observations.jsonl does not count deliveries from 1 without a gap."
-    return None
-
-
-def _first_difference(recorded: list[str], replayed: list[str]) -> str | None:
-    """Compare events byte for byte."""
+def _first(name: str, recorded: list[str], replayed: list[str]) -> str | None:
     for number, (online, again) in enumerate(itertools.zip_longest(recorded, replayed), start=1):
         if online != again:
-            return f"events.jsonl line {number}: online {online or 'nothing'}, replay {again or 'nothing'}."
+            return f"{name} line {number}: online {online or 'nothing'}, replay {again or 'nothing'}."
     return None
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    """Return the fields of `scores.json` that repeat `run.json`."""
-    return {"key": run.run["key"], "identity": run.run["identity"], "reports": run.run["reports"]}
-
-
-def _course(run: Run, referee: Referee) -> dict[str, Any]:
-    """Return how the episode went, from its measurements, deliveries and answers."""
-    ticks = [block.ticks for block in run.blocks() if block.tick >= 0]
-    steps = len(ticks)
-    if referee.completed:
-        reason = "completed"
-    elif any(line.startswith(REFUSED) for line in run.events()):
-        reason = "interface_failure"
-    else:
-        reason = "stopped" if any(isinstance(event, Stopped) for event in referee.history) else "budget"
-    return {
-        "steps": steps,
-        "queries": len(run.lines(folder.OBSERVATIONS)),
-        "simulated_s": sum(ticks) * run.channels.timestep,
-        "reason": reason,
+def _identity(run: Run, found: Replay) -> str | None:
+    """The identity follows from plan, seeds, contract and what was measured at the handoff."""
+    identity, plan, contract = run.run["identity"], run.run["plan"], found.contract
+    instance, seeds = draw(contract, identity["campaign"], identity["index"], plan["policy_seed"])
+    layout = layout_digest(plain(found.poses), run.run["setup"]["fixtures"])
+    expected = {
+        "key": digest(identity),
+        "task": plan["task"],
+        "privileged": plan["policy"] == "expert",
+        "instance": plain(instance),
+        "setup": plain(lay_out(contract, instance, seeds)),
+        "goal": plain(contract.goal(found.instance)),
+        "identity.seeds": plain(seeds),
+        "identity.instance": digest(run.run["instance"]),
+        "identity.layout": layout,
+        "identity.action": digest(run.run["action"]),
+        "identity.version": contract.version,
+        "identity.contract": contract_digest(contract),
+        "identity.budget": contract.budget_steps,
+        "contract.budget_steps": contract.budget_steps,
+        "identity.policy": f"{plan['policy']}: {run.run['policy']['name']} {run.run['policy']['version']}",
+        "identity.reports": run.run["policy"]["reports"],
+        "reports": run.run["policy"]["reports"],
     }
+    for path, value in expected.items():
+        recorded = run.run
+        for name in path.split("."):
+            recorded = recorded[name]
+        if recorded != value:
+            return f"run.json {path}: recorded {json.dumps(recorded)}, now {json.dumps(value)}."
+    return None
 
 
-def _scores(run: Run, replayed: dict[str, Any]) -> str | None:
+def _scores(run: Run, found: Replay) -> str | None:
     """Compare `scores.json` with what the replay found, field by field."""
     if run.scores is None:
         return None
+    steps = len(found.periods)
+    again = {
+        **plain(judge(found.referee.history)),
+        "status": "scored",
+        "key": run.run["key"],
+        "identity": run.run["identity"],
+        "reports": run.run["reports"],
+        "steps": steps,
+        "queries": len(run.lines(folder.OBSERVATIONS)),
+        "simulated_s": sum(found.periods) * run.channels.timestep,
+        "reason": _reason(run, found),
+    }
     online = {**run.scores, **run.scores["verdict"]}
-    again = {**replayed, **replayed["verdict"]}
-    for field in sorted(again.keys() - {"verdict"}):
-        if online.get(field) != again[field]:
-            return f"scores.json {field}: online {json.dumps(online.get(field))}, replay {json.dumps(again[field])}."
+    for name in sorted(again):
+        if online.get(name) != again[name]:
+            return f"scores.json {name}: online {json.dumps(online.get(name))}, replay {json.dumps(again[name])}."
     return None
+
+
+def _reason(run: Run, found: Replay) -> str:
+    """Return how the episode must have ended."""
+    if found.referee.completed:
+        return "completed"
+    if any(line.startswith(REFUSED) for line in run.events()):
+        return "interface_failure"
+    if any(isinstance(event, Stopped) for event in found.referee.history):
+        return "stopped"
+    return "budget" if len(found.periods) >= run.run["contract"]["budget_steps"] else "cut short"
+
+
+CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (_evidence, _answers, _events, _identity, _scores)
+"""In this order; the first difference is named."""

@@ -8,22 +8,7 @@ from typing import Any
 
 from labference.records import folder, strict
 from labference.records.reader import RecordError
-
-SHARED = (
-    "task",
-    "version",
-    "assets",
-    "policy",
-    "sensors",
-    "action",
-    "history",
-    "intervention",
-    "budget",
-    "physics",
-    "evaluation",
-    "campaign",
-)
-"""Identity fields that every episode of a campaign must agree on before it is aggregated."""
+from labference.truth.identity import SHARED
 
 
 class IdentityError(Exception):

@@ -11,6 +11,9 @@ from .campaign import Campaign
 from .choice import Choices, Reach
 from .rate import Bounds, Rate, rate
 
+UNREACHED: dict[str, Any] = {"choice": None, "correct": None}
+"""Stands for the first opportunity of an episode that failed before it: no identifiable choice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
@@ -65,7 +68,7 @@ def summarise(campaign: Campaign) -> Summary:
     verdicts = [score["verdict"] for score in scores]
     decisions = [choice.physical(verdict) for verdict in verdicts]
     every = [entry for verdict in verdicts for entry in verdict["decisions"]]
-    first = [found[0] for found in decisions if found]
+    first = [found[0] if found else UNREACHED for found in decisions]
     valid = rate(verdict["valid"] for verdict in verdicts)
     longest = max((len(found) for found in decisions), default=0)
     return Summary(

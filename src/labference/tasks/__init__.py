@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
+import inspect
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from labference.truth.contract import ContractError, TaskContract
+from labference.truth.identity import digest
 
 
 def all_tasks() -> dict[str, TaskContract[Any, Any]]:
@@ -34,6 +38,12 @@ def find_task(name: str) -> TaskContract[Any, Any]:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ContractError(f"No task {name!r}.{hint} Tasks: {', '.join(tasks)}.")
     return tasks[name]
+
+
+def contract_digest(contract: TaskContract[Any, Any]) -> str:
+    """Return the sha256 of the task file and the contract's own values."""
+    source = Path(inspect.getfile(type(contract))).read_bytes()
+    return digest([hashlib.sha256(source).hexdigest(), repr(contract)])
 
 
 def _foreign(name: str) -> TaskContract[Any, Any]:

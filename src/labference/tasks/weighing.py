@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from labference.truth.contract import LoadCell
 from labference.truth.events import (
     Disturbed,
     Event,
@@ -28,7 +27,7 @@ from labference.truth.measurement import HAND, ITEM, LEFT, OK, RIGHT, Block, Cha
 from labference.truth.watch import low_motion, touched_by_robot
 from labference.wire import Goal, Operation
 from labference.wire.labware import WEIGHT_REGION
-from labference.world.parts.balance import Balance, LoadCellReadout
+from labference.world.parts.balance import Balance
 from labference.world.parts.sample import Sample
 from labference.world.parts.table import Table
 from labference.world.parts.weight import DIMENSIONS, Weight
@@ -120,10 +119,6 @@ class Weighing:
         """Return the scene: one table, one balance, one sample, four standards."""
         weights = tuple(Weight(item(grams), grams) for grams in STANDARDS)
         return (Table(TABLE), Balance(BALANCE), *weights, Sample(SAMPLE))
-
-    def cells(self, timestep: float) -> tuple[LoadCell, ...]:
-        """Return the electronics of the balance."""
-        return (LoadCellReadout(timestep),)
 
     def shapes(self) -> dict[str, Shape]:
         """Return what the standards and the sample measure."""

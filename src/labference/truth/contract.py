@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,20 @@ class LoadCell(Protocol):
         ...
 
 
+@runtime_checkable
+class Instrument(Protocol):
+    """A part with a load cell."""
+
+    def electronics(self, timestep: float) -> LoadCell:
+        """Return fresh electronics for physics steps of `timestep` [s]."""
+        ...
+
+
+def cells_of(parts: tuple[Any, ...], timestep: float) -> tuple[LoadCell, ...]:
+    """Return fresh electronics of each load cell among `parts`, in the order of `Channels.cells`."""
+    return tuple(part.electronics(timestep) for part in parts if isinstance(part, Instrument))
+
+
 def read_cells(cells: tuple[LoadCell, ...], block: Block) -> tuple[Readout, ...]:
     """Return what each instrument made of the forces of `block`."""
     return tuple(cell.update(block.force[:, index]) for index, cell in enumerate(cells))
@@ -60,10 +74,6 @@ class TaskContract(Protocol[I, S]):
 
     def parts(self) -> tuple[Any, ...]:
         """Return the labware and instruments of the scene (declarations of `labference.world.parts`)."""
-        ...
-
-    def cells(self, timestep: float) -> tuple[LoadCell, ...]:
-        """Return fresh electronics of each load cell of the scene, in the order of `Channels.cells`."""
         ...
 
     def shapes(self) -> dict[str, Shape]:

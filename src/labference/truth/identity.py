@@ -8,6 +8,28 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+POLICY_STREAM = 1
+"""Keeps the policy stream apart from the others when both roots are the same number."""
+
+SHARED = (
+    "task",
+    "version",
+    "contract",
+    "assets",
+    "policy",
+    "sensors",
+    "action",
+    "reports",
+    "history",
+    "intervention",
+    "budget",
+    "physics",
+    "rendering",
+    "evaluation",
+    "campaign",
+)
+"""Identity fields that every episode of a campaign agrees on."""
+
 
 class PlanError(Exception):
     """A plan cannot be run, or its folder holds another experiment; the sentence is for the user."""
@@ -22,10 +44,14 @@ class Seeds:
     policy: int
 
     @classmethod
-    def of(cls, campaign: int, index: int) -> Seeds:
-        """Derive the seeds of episode `index` of a campaign."""
-        words = np.random.SeedSequence([campaign, index]).generate_state(3, np.uint32)
-        return cls(*(int(word) for word in words))
+    def of(cls, campaign: int, index: int, policy: int) -> Seeds:
+        """Derive the seeds of episode `index`.
+
+        The policy stream has a root of its own: what a tested system is handed does not lead back to its instance.
+        """
+        task_state, layout = np.random.SeedSequence([campaign, index]).generate_state(2, np.uint32)
+        (own,) = np.random.SeedSequence([policy, index], spawn_key=(POLICY_STREAM,)).generate_state(1, np.uint32)
+        return cls(int(task_state), int(layout), int(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +62,17 @@ class RunId:
 
     task: str
     version: str
+    contract: str
     assets: str
     policy: str
     sensors: str
     action: str
+    reports: bool
     history: str
     intervention: str
     budget: int
     physics: str
+    rendering: str
     evaluation: str
     campaign: int
     index: int
@@ -54,6 +83,11 @@ class RunId:
     def key(self) -> str:
         """Return the run key: equal keys are the same experiment and may be resumed, not repeated."""
         return digest(asdict(self))
+
+
+def layout_digest(poses: object, fixtures: object) -> str:
+    """Return the hash of a realised layout: item poses on their grid at the handoff, and where instruments stand."""
+    return digest({"pose": poses, "fixtures": fixtures})
 
 
 def digest(value: object) -> str:

@@ -32,9 +32,10 @@ class Capabilities:
 
 
 class Policy(Protocol):
-    """A tested system. The loop calls `open` once, then per episode `reset` and `act` until the episode ends.
+    """A tested system, for one episode: `open`, `reset`, `act` until the episode ends, `close`.
 
-    A policy given as `module:Class` is constructed with one keyword, `seed`, the policy seed. It may raise `Refusal`
+    A policy given as `module:Class` is constructed with one keyword, `seed`, the policy seed of the episode. What is
+    slow to load belongs at module level, where it lives as long as the process. It may raise `Refusal`
     for an answer it cannot give (an interface failure) and `ServiceFault` when a service behind it failed (a validity
     event).
     """

@@ -7,7 +7,7 @@ class Refusal(Exception):
     """A supported interface was answered with nonsense: scored as an interface failure.
 
     `kind` is one of nonfinite, shape, dtype, too_long, empty, out_of_range, unknown_operation, unknown_act,
-    unsupported. The sentence is built from the act and the `ActionSpec` alone.
+    unsupported, too_many, malformed, exception. The sentence is built from the answer and the `ActionSpec` alone.
     """
 
     def __init__(self, kind: str, sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,11 @@ class Bench:
         """Let the solid shapes of `body` count as surface `name`."""
         self.surfaces.setdefault(name, []).append(body.name)
 
-    def force_cell(self, name: str, body: Any, readout: type[LoadCellReadout]) -> None:
-        """Measure the force with which its parent carries `body`, and hand it to electronics `readout`."""
+    def force_cell(self, name: str, body: Any, electronics: Callable[[float], LoadCellReadout]) -> None:
+        """Measure the force with which its parent carries `body`, and hand it to `electronics`."""
         site = body.add_site(name=f"{name}_cell", size=[0.002] * 3, rgba=[0, 0, 0, 0])
         self._sensor(f"{name}_cell", mujoco.mjtSensor.mjSENS_FORCE, site.name)
-        self.cells.append(Cell(name, site.name, readout))
+        self.cells.append(Cell(name, site.name, electronics))
 
     def display(self, instrument: str, elements: dict[str, Any]) -> None:
         """Let `instrument` light the geoms `elements`, named as in `parts.display`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ class Cell:
 
     name: str
     site: str
-    readout: type[LoadCellReadout]
+    electronics: Callable[[float], LoadCellReadout]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,5 +155,6 @@ def _digest(model: Any) -> str:
             digest.update(f"{name}{value.shape}{value.dtype}".encode() + value.tobytes())
     option = model.opt
     numbers = [option.timestep, option.impratio, *option.gravity, option.integrator, option.cone, option.jacobian]
+    numbers += [option.disableflags, option.enableflags, option.iterations, option.ls_iterations, option.tolerance]
     digest.update(repr([float(number) for number in numbers]).encode() + mujoco.__version__.encode())
     return digest.hexdigest()

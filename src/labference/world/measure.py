@@ -12,6 +12,8 @@ from .built import Built
 _PER_GRID = 1 / np.array([LENGTH] * 3 + [TURN] * 4)
 _ROBOT_MAY_TOUCH = np.uint16(0xFFFF & ~((1 << ITEM) - 1))
 _REMEMBERED = 4096
+FAR = 2e9
+"""Largest number on the grid of a pose."""
 
 
 class Rows:
@@ -51,8 +53,9 @@ class Meter:
         width[:, 1] = opening
         return Block(
             tick=tick,
-            pose=np.rint(pose, out=pose).astype(np.int32),
-            speed=np.rint(speed, out=speed).astype(np.int32),
+            # What fell off the bench falls on; the grid ends 2 km below.
+            pose=np.clip(np.rint(pose, out=pose), -FAR, FAR, out=pose).astype(np.int32),
+            speed=np.minimum(np.rint(speed, out=speed), FAR, out=speed).astype(np.int32),
             touch=self._touches(rows.contacts),
             opening=np.rint(width * (1 / LENGTH)).astype(np.int32),
             force=rows.sensors[:, built.cell_force].astype(np.float32),

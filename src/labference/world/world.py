@@ -58,7 +58,7 @@ class World:
         self._meter = Meter(self._built)
         self._rows: dict[int, Rows] = {}
         self._studio = Studio(self._built, render)
-        self._cells = tuple(cell.readout(timestep) for cell in self._built.cells)
+        self._cells = tuple(cell.electronics(timestep) for cell in self._built.cells)
         self._readouts: tuple[Readout, ...] = ()
         self._setup = Setup({}, {}, {})
         self._command = np.array([*HOME, STROKE])
@@ -72,6 +72,11 @@ class World:
     def time(self) -> float:
         """Return the simulated time since handoff [s]."""
         return self.tick * self.channels.timestep
+
+    @property
+    def command(self) -> np.ndarray:
+        """Return the joint targets [rad] and gripper opening [m] in force, (8,)."""
+        return self._command.copy()
 
     def prepare(self, setup: Setup) -> Block:
         """Set up an instance and let it come to rest; return all ticks since zeroing, the last one being -1.

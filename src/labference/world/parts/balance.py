@@ -149,6 +149,10 @@ class Balance:
     pan_radius: float = PAN_RADIUS
     pan_height: float = PAN_HEIGHT
 
+    def electronics(self, timestep: float) -> LoadCellReadout:
+        """Return fresh electronics for physics steps of `timestep` [s]."""
+        return LoadCellReadout(timestep)
+
     def add(self, bench: Bench) -> None:
         """Draw housing, pan and console, and wire the load cell to its electronics, display and camera."""
         housing = bench.fixture(self.name)
@@ -172,7 +176,7 @@ class Balance:
         stem = (0, 0, -thickness - 0.006)
         bench.cylinder(pan, 0.012, 0.012, stem, look=(0.3, 0.3, 0.3, 1.0), solid=False)
         bench.surface(self.pan, pan)
-        bench.force_cell(self.name, pan, LoadCellReadout)
+        bench.force_cell(self.name, pan, self.electronics)
 
     def _add_console(self, bench: Bench, housing: object, side: float) -> None:
         """Mount the display on the side away from the robot, proud of the housing so that nothing hides it."""

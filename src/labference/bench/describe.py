@@ -1,0 +1,107 @@
+"""What a run is: its identity, and everything else that `run.json` resolves."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import mujoco
+
+import labference
+from labference.records.strict import plain
+from labference.tasks import contract_digest
+from labference.truth.contract import TaskContract
+from labference.truth.identity import RunId, Seeds, digest, layout_digest
+from labference.truth.measurement import Block, Setup
+from labference.wire import ActionSpec, Capabilities
+from labference.world.world import World
+
+from .plan import Plan
+
+EXPERT = "expert"
+"""The privileged reference executor."""
+
+
+def identify(
+    plan: Plan,
+    index: int,
+    contract: TaskContract[Any, Any],
+    world: World,
+    capabilities: Capabilities,
+    spec: ActionSpec,
+    instance: Any,
+    seeds: Seeds,
+    setup: Setup,
+    prepared: Block,
+) -> RunId:
+    """Return the identity of an episode whose preparation ended with the last row of `prepared`."""
+    return RunId(
+        task=contract.name,
+        version=contract.version,
+        contract=contract_digest(contract),
+        assets=world.model_digest,
+        policy=f"{plan.policy}: {capabilities.name} {capabilities.version}",
+        sensors=_sensors(capabilities),
+        action=digest(plain(spec)),
+        reports=capabilities.reports,
+        history="online",
+        intervention="none",
+        budget=contract.budget_steps,
+        physics=f"mujoco {mujoco.__version__}, {world.channels.timestep:g} s",
+        rendering=plan.render,
+        evaluation=labference.__version__,
+        campaign=plan.seed,
+        index=index,
+        instance=digest(plain(instance)),
+        layout=layout_digest(plain(prepared.pose[-1, :-1]), plain(setup.fixtures)),
+        seeds=seeds,
+    )
+
+
+def run_record(
+    plan: Plan,
+    identity: RunId,
+    contract: TaskContract[Any, Any],
+    world: World,
+    capabilities: Capabilities,
+    spec: ActionSpec,
+    instance: Any,
+    setup: Setup,
+    session: str,
+) -> dict[str, Any]:
+    """Return what `run.json` holds."""
+    return {
+        "key": identity.key(),
+        "identity": identity,
+        "plan": plan,
+        "task": plan.task,
+        "privileged": plan.policy == EXPERT,
+        "session": session,
+        "instance": instance,
+        "setup": setup,
+        "goal": contract.goal(instance),
+        "policy": capabilities,
+        "action": spec,
+        "contract": {
+            "places": contract.places,
+            "settle_s": contract.settle_s,
+            "dwell_s": contract.dwell_s,
+            "response_s": contract.response_s,
+            "response_clock": "simulated time from delivery",
+            "budget_steps": contract.budget_steps,
+        },
+        "channels": world.channels,
+        "zero": world.zero,
+        "reports": capabilities.reports,
+        "environment": {
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "renderer": os.environ.get("MUJOCO_GL", ""),
+        },
+    }
+
+
+def _sensors(capabilities: Capabilities) -> str:
+    frames = "+".join(capabilities.cameras) or "no cameras"
+    return f"{frames}{' rgb-d' if capabilities.depth else ' rgb'}{' +readings' if capabilities.readings else ''}"

@@ -1,0 +1,131 @@
+"""Feed saved measurements, deliveries and statements through the referee again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labference.records import folder
+from labference.records.reader import RecordError, Run, operation
+from labference.records.strict import DamagedError, line
+from labference.tasks import find_task
+from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.truth.events import Event, Physical
+from labference.truth.measurement import LENGTH, SensorFault
+from labference.truth.referee import Referee
+
+CLOSED_AT_END = '"because":"end of episode"'
+
+
+@dataclass(slots=True)
+class Replay:
+    """What the replay found.
+
+    referee    judged the whole run again
+    end        tick at which the measurements end
+    periods    ticks of each control period after the handoff
+    gripper    commanded gripper opening [m] at each control period's first tick
+    snapshots  lines that `online_scores.jsonl` should hold
+    evidence   evidence version at each delivery
+    untold     the first statement that lies beyond the measurements, if any
+    """
+
+    contract: TaskContract[Any, Any]
+    instance: Any
+    referee: Referee
+    end: int = 0
+    periods: list[int] = field(default_factory=list)
+    gripper: dict[int, float] = field(default_factory=dict)
+    poses: Any = None
+    snapshots: list[str] = field(default_factory=list)
+    evidence: dict[int, int] = field(default_factory=dict)
+    untold: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something the loop told the referee between two blocks, in the order it happened."""
+
+    tick: int
+    observation: int
+    order: int
+    kind: str
+    operation: Any = None
+
+
+def replay(run: Run) -> Replay:
+    """Return the replay of the whole of `run`."""
+    if "channels" not in run.run:
+        raise RecordError(f"The preparation of {run.path} failed, so there is nothing to replay.")
+    contract = find_task(run.run["task"])
+    faults = tuple(SensorFault(**fault) for fault in run.run["setup"]["faults"])
+    instance = contract.restore(run.run["instance"])
+    referee = Referee(contract, instance, run.channels, reports=run.run["reports"], faults=faults)
+    found = Replay(contract, instance, referee)
+    statements = list(_statements(run))
+    told = _measure(run, found, statements)
+    if told < len(statements):
+        late = statements[told]
+        found.untold = f"observation {late.observation} at tick {late.tick} lies beyond the measurements."
+    if run.scores is not None or any(CLOSED_AT_END in entry for entry in run.events()[-2:]):
+        _judged(found, referee.finish(found.end), found.end)
+    return found
+
+
+def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
+    """Feed every block, and the statements between them; return how many were told."""
+    cells = cells_of(found.contract.parts(), run.channels.timestep)
+    for name, cell in zip(run.channels.cells, cells, strict=True):
+        cell.zero(np.array([run.run["zero"][name]]))
+    told, started = 0, False
+    for block in run.blocks():
+        if started and block.tick != found.end:
+            raise DamagedError(f"measurements.bin jumps from tick {found.end} to {block.tick}.")
+        first_events = found.referee.observe(block, read_cells(cells, block))
+        if block.tick >= 0:
+            found.periods.append(block.ticks)
+            found.gripper[block.tick] = float(block.opening[0, 1]) * LENGTH
+            _judged(found, first_events, block.end)
+        else:
+            found.poses = block.pose[-1, :-1]
+        if block.end == 0:
+            _judged(found, found.referee.history, 0)
+        found.end, started = block.end, True
+        while told < len(statements) and statements[told].tick <= found.end:
+            _tell(found, statements[told])
+            told += 1
+    return told
+
+
+def _statements(run: Run) -> Iterator[Statement]:
+    deliveries = [
+        Statement(entry["tick"], entry["observation"], 0, "deliver") for entry in run.lines(folder.OBSERVATIONS)
+    ]
+    answers = [
+        Statement(entry["tick"], entry["observation"], 1, entry["act"], entry["operation"])
+        for entry in run.lines(folder.ACTIONS)
+        if entry["operation"] is not None or entry["act"] == "Stop"
+    ]
+    return iter(sorted(deliveries + answers, key=lambda entry: (entry.observation, entry.order)))
+
+
+def _tell(found: Replay, statement: Statement) -> None:
+    referee, tick = found.referee, statement.tick
+    match statement.kind:
+        case "deliver":
+            found.evidence[statement.observation] = referee.evidence
+            events = referee.deliver(statement.observation, tick)
+        case "Stop":
+            events = referee.stop(tick)
+        case _:
+            events = referee.report(operation(statement.operation), tick)
+    _judged(found, events, tick)
+
+
+def _judged(found: Replay, events: list[Event], tick: int) -> None:
+    """Write the live snapshot that the loop wrote at this point."""
+    if any(not isinstance(event, Physical) for event in events):
+        found.snapshots.append(line({"tick": tick, "scores": found.referee.snapshot()}))
