@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.records.reader import Run, read_run
 from labference.records.strict import plain
+from labference.truth.measurement import SensorFault
 
 TESTS = Path(__file__).parent
 BASIC = "weighing-basic"
@@ -62,8 +63,8 @@ def laboratory() -> Iterator[Laboratory]:
 
 
 @pytest.fixture
-def attempt(laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Attempt]:
-    """Return a function that runs one attempt of a policy, with a budget in steps and a contract of the test's own."""
+def attempt(laboratory: Laboratory, tmp_path: Path) -> Callable[..., Attempt]:
+    """Return a function that runs one attempt of a policy, with a budget in steps and sensor faults."""
 
     def run(
         policy: str,
@@ -72,13 +73,11 @@ def attempt(laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         seed: int = 0,
         budget: int = 100,
         action: str = "joint",
-        contract: object = None,
+        faults: tuple[SensorFault, ...] = (),
         video: tuple[str, ...] = (),
         out: Path | None = None,
     ) -> Attempt:
-        short = replace(contract or laboratory.contract, budget_steps=budget)  # type: ignore[type-var]
-        monkeypatch.setattr(laboratory, "contract", short)
-        plan = Plan(BASIC, policy, 10, seed, action, video=video)
+        plan = Plan(BASIC, policy, 10, seed, action, video=video, budget=budget, faults=faults)
         result = laboratory.attempt(plan, index, out or tmp_path / policy.replace(":", "-"))
         return Attempt(result, read_run(result.path))
 

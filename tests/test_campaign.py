@@ -17,7 +17,6 @@ import pytest
 
 import lab_policies
 from conftest import BASIC, environment, without_runtime
-from labference.bench import campaign
 from labference.bench.campaign import TRIES, register, remaining, run
 from labference.bench.plan import Plan
 from labference.records import folder, strict
@@ -57,13 +56,6 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = list(run(PLAN, out))
     assert [result.index for result in results] == [0, 1, 2, 3]
     return out
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the laboratory of this process a budget of two simulated seconds."""
-    laboratory = campaign._laboratory(BASIC, "fast")
-    monkeypatch.setattr(laboratory, "contract", replace(laboratory.contract, budget_steps=40))
 
 
 def command(out: Path, *more: str, plan: Plan = PLAN) -> list[str]:
@@ -273,7 +265,7 @@ def test_episodes_of_unknown_origin_are_not_added_to(tmp_path: Path) -> None:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_a_plan_that_cannot_run_leaves_no_trace_that_would_stop_the_right_one(
-    tmp_path: Path, wrong: dict[str, Any], short: None
+    tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     out = tmp_path / "out"
     with pytest.raises(Exception) as refused:  # the kinds are tested with the command line
@@ -286,10 +278,10 @@ def test_a_plan_that_cannot_run_leaves_no_trace_that_would_stop_the_right_one(
 
 
 def test_a_lost_service_is_tried_again_and_both_attempts_are_kept(
-    tmp_path: Path, short: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lab_policies.OutOfService, "failures", 1)
-    (result,) = run(Plan(BASIC, "lab_policies:OutOfService", 1), tmp_path)
+    (result,) = run(Plan(BASIC, "lab_policies:OutOfService", 1, budget=40), tmp_path)
     assert (result.status, result.path.name) == ("scored", "attempt-2")
     first, second = folder.attempts(folder.episode_folder(tmp_path, 0))
     assert not (first / folder.SCORES).exists() and (second / folder.SCORES).exists()
@@ -298,10 +290,10 @@ def test_a_lost_service_is_tried_again_and_both_attempts_are_kept(
 
 
 def test_an_episode_that_never_resolves_is_counted_as_unresolved_and_retried_next_time(
-    tmp_path: Path, short: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lab_policies.OutOfService, "failures", 99)
-    plan = Plan(BASIC, "lab_policies:OutOfService", 2)
+    plan = Plan(BASIC, "lab_policies:OutOfService", 2, budget=40)
     assert {result.status for result in run(plan, tmp_path)} == {"unresolved"}
     assert len(folder.attempts(folder.episode_folder(tmp_path, 0))) == TRIES
     found = summary(tmp_path)
@@ -310,13 +302,13 @@ def test_an_episode_that_never_resolves_is_counted_as_unresolved_and_retried_nex
     assert remaining(plan, tmp_path) == [0, 1]
 
 
-def test_a_policy_outcome_is_never_retried(tmp_path: Path, short: None) -> None:
+def test_a_policy_outcome_is_never_retried(tmp_path: Path) -> None:
     results = list(run(Plan(BASIC, "lab_policies:Raises", 2), tmp_path))
     assert [(result.status, result.reason) for result in results] == [("scored", "interface_failure")] * 2
     assert all(len(folder.attempts(path)) == 1 for path in folder.episodes(tmp_path))
 
 
-def test_a_policy_that_cannot_even_open_is_said_so_in_a_sentence(tmp_path: Path, short: None) -> None:
+def test_a_policy_that_cannot_even_open_is_said_so_in_a_sentence(tmp_path: Path) -> None:
     plan = Plan(BASIC, "lab_policies:RaisesOnOpen", 1)
     try:
         (result,) = run(plan, tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import av
@@ -16,8 +16,8 @@ from labference.bench.episode import substeps
 from labference.bench.laboratory import Laboratory
 from labference.motion import grasp_standing
 from labference.score.audit import audit, replay
-from labference.tasks.weighing import Weighing
-from labference.truth.contract import read_cells
+from labference.tasks import find_task
+from labference.truth.contract import cells_of, read_cells
 from labference.truth.draw import draw
 from labference.truth.identity import PlanError
 from labference.truth.measurement import SensorFault, Setup
@@ -269,54 +269,28 @@ def test_a_queue_outlives_neither_the_episode_nor_the_evidence_it_was_computed_f
     fresh = attempt("lab_policies:Scripted", budget=20)
     assert cut.actions[0]["dropped"] == 47
     assert fresh.actions[0]["act"] == "Wait" and fresh.actions[0]["applied"] == []
-    opened = [event["observation"] for event in ended.named("Opened")]
-    assert opened == [1]
+    first, second = ended.named("Opened")
+    assert first["observation"] == 1 and first["physical"]
+    assert second["legal"] == [{"kind": "stop", "item": "", "place": ""}] and not second["physical"]
 
 
-class Bumped(Weighing):
-    """A bench whose balance loses its load cell for a while: two handoffs of evidence without touching anything."""
-
-    def evidence(self, state: Any) -> tuple[object, ...] | None:
-        return (super().evidence(state), state.stable)
-
-    def legal(self, state: Any) -> frozenset[Operation]:
-        return super().legal(replace(state, stable=True))
-
-    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
-        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.61, 0.72, "loose plug"),))
-
-
-def altered(kind: type[Weighing], contract: Any) -> Weighing:
-    """Return a contract of `kind` with the values of `contract`."""
-    return kind(**{field.name: getattr(contract, field.name) for field in fields(contract)})
-
-
-def test_new_evidence_drops_the_queue_and_the_record_says_how_much(attempt: Run, laboratory: Laboratory) -> None:
-    ended = attempt("lab_policies:Swings", budget=80, contract=altered(Bumped, laboratory.contract))
-    first, second = ended.actions[:2]
-    assert len(first["requested"]) == 40
-    assert 0 < first["dropped"] < 40
-    assert len(first["applied"]) + first["dropped"] == 40
-    assert first["applied"] == first["requested"][: len(first["applied"])]
-    handoff = ended.observations[1]
-    assert handoff["tick"] == 25 * len(first["applied"]) == second["tick"]
-    assert handoff["evidence"] == 2 and handoff["observation"] == 2
-    opened = ended.named("Opened")
-    assert [event["observation"] for event in opened] == [1, 2, *range(3, 1 + len(opened))]
+def test_new_evidence_drops_the_queue_and_the_record_says_how_much(attempt: Run) -> None:
+    ended = attempt("expert", budget=400)
+    handoff = ended.observations[ended.named("Opened")[1]["observation"] - 1]
+    cut, after = ended.actions[handoff["observation"] - 2 : handoff["observation"]]
+    assert cut["dropped"] > 0
+    assert after["tick"] == handoff["tick"] < cut["tick"] + 500, "the wait was cut short"
+    assert handoff["evidence"] == 2
     assert ended.named("Closed")[0]["because"] == "new evidence"
 
 
-class LoosePlug(Weighing):
-    """A balance whose load cell returns nothing between 0.5 s and 1.5 s."""
-
-    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
-        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.5, 1.5, "loose plug"),))
+LOOSE = SensorFault("balance", 0.5, 1.5, "loose plug")
 
 
 def test_a_failed_sensor_is_an_event_with_its_source_and_invalidates_the_window(
     attempt: Run, laboratory: Laboratory
 ) -> None:
-    ended = attempt("still", budget=80, contract=altered(LoosePlug, laboratory.contract))
+    ended = attempt("still", budget=80, faults=(LOOSE,))
     (faulted,) = ended.named("Faulted")
     assert faulted["instrument"] == "balance" and faulted["status"] == "fault" and faulted["tick"] == 250
     assert faulted["source"]
@@ -329,20 +303,13 @@ def test_a_failed_sensor_is_an_event_with_its_source_and_invalidates_the_window(
 def test_the_source_of_a_failed_sensor_is_the_one_that_the_laboratory_knows(
     attempt: Run, laboratory: Laboratory
 ) -> None:
-    ended = attempt("still", budget=20, contract=altered(LoosePlug, laboratory.contract))
+    ended = attempt("still", budget=20, faults=(LOOSE,))
     assert "loose plug" in ended.named("Faulted")[0]["source"]
-
-
-class DeadCell(Weighing):
-    """A balance that dies before anything is put on the pan and stays dead for 40 s."""
-
-    def setup(self, instance: Any, rng: np.random.Generator) -> Setup:
-        return replace(super().setup(instance, rng), faults=(SensorFault("balance", 0.5, 40.0, "dead cell"),))
 
 
 def test_nothing_completes_while_the_sensor_is_down(attempt: Run, laboratory: Laboratory, hands: Any) -> None:
     hands(0)
-    ended = attempt("lab_policies:PutsAndRests", budget=500, contract=altered(DeadCell, laboratory.contract))
+    ended = attempt("lab_policies:PutsAndRests", budget=500, faults=(SensorFault("balance", 0.5, 40.0, "dead cell"),))
     placed = [event for event in ended.named("Settled") if event["place"] == "pan" and event["tick"] > 0]
     assert placed and placed[-1]["item"] == ended.named("Opened")[0]["legal"][0]["item"]
     assert not ended.verdict["physical"] and not ended.named("Completed")
@@ -357,11 +324,11 @@ def test_a_control_period_that_is_not_whole_steps_is_refused_with_rates_that_wor
 
 
 def test_a_choice_after_the_response_window_is_late_and_does_not_count(
-    attempt: Run, laboratory: Laboratory, hands: Any
+    attempt: Run, laboratory: Laboratory, hands: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hands(1)
-    hurried = replace(laboratory.contract, response_s=0.5)  # type: ignore[type-var]
-    ended = attempt("lab_policies:PutsAndRests", index=1, budget=400, contract=hurried)
+    monkeypatch.setattr(laboratory, "contract", replace(laboratory.contract, response_s=0.5))  # type: ignore[type-var]
+    ended = attempt("lab_policies:PutsAndRests", index=1, budget=400)
     assert ended.verdict["coverage"] == [0, 1]
     assert ended.verdict["categories"]["late_choice"] == 1
     assert ended.verdict["valid"] and not ended.verdict["clean"]
@@ -412,15 +379,12 @@ def test_what_a_motion_commits_to_counts_as_a_report(says: Run, laboratory: Labo
 def test_the_live_referee_and_the_record_agree_on_whether_reports_are_scored(says: Run) -> None:
     ended = says(Wait(0.2), policy="ReportingAnswers", budget=10)
     assert ended.run.run["reports"] is True
-    assert replay(ended.run)[0].reports is True
+    assert replay(ended.run).referee.reports is True
     assert audit(ended.result.path).difference is None
 
 
-def test_waiting_is_a_legal_report_while_the_reading_is_not_valid_and_only_on_that_track(
-    says: Run, laboratory: Laboratory
-) -> None:
-    contract = altered(LoosePlug, laboratory.contract)
-    options: Any = {"budget": 40, "contract": contract}
+def test_waiting_is_a_legal_report_while_the_reading_is_not_valid_and_only_on_that_track(says: Run) -> None:
+    options: Any = {"budget": 40, "faults": (LOOSE,)}
     silent = says(Wait(1.0), **options)
     assert len(silent.verdict["decisions"]) == 1, "behaviour cannot show a wait"
     spoken = says(Wait(1.0), Report(Operation("wait")), policy="ReportingAnswers", **options)
@@ -550,9 +514,7 @@ def shown_within(ended: Attempt, target: float, tolerance: float = 1.0) -> int:
 
 
 def _cells(ended: Attempt) -> Any:
-    from labference.tasks import find_task
-
-    cells = find_task("weighing-basic").cells(ended.run.channels.timestep)
+    cells = cells_of(find_task("weighing-basic").parts(), ended.run.channels.timestep)
     cells[0].zero(np.array([ended.run.run["zero"]["balance"]]))
     return cells
 

@@ -86,7 +86,8 @@ def write_campaign(path: Path, policy: str, episodes: list[list[Event] | None], 
 
 
 def write_episode(path: Path, condition: dict, index: int, events: list[Event]) -> None:
-    shared = ("version", "assets", "sensors", "history", "intervention", "physics", "evaluation")
+    shared = ("version", "contract", "assets", "sensors", "reports", "history", "intervention", "physics", "rendering",
+              "evaluation")  # fmt: skip
     identity = {
         "task": condition["task"],
         "policy": condition["policy"],
@@ -102,7 +103,7 @@ def write_episode(path: Path, condition: dict, index: int, events: list[Event]) 
         "instance": {"target": 200.0},
         "goal": {"instruction": f"Bring the balance to 200.0 g. Mind {HOSTILE}."},
         "action": {"rate_hz": 20.0},
-        "contract": {"sha256": "0", "dwell_s": 3.0, "response_s": 60.0, "response_clock": "simulated time"},
+        "contract": {"dwell_s": 3.0, "response_s": 60.0, "response_clock": "simulated time"},
         "channels": {"items": ["20 g"], "surfaces": ["pan"], "cells": ["balance"], "timestep": 0.002},
         "zero": {"balance": 0.5},
     }

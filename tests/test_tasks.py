@@ -80,7 +80,15 @@ def test_an_episode_is_the_same_whoever_draws_it_and_in_whatever_order(contract:
 def test_campaigns_differ_and_so_do_their_episodes(contract: Contract) -> None:
     seeds = {draw(contract, campaign, index)[1] for campaign in range(3) for index in range(EPISODES)}
     assert len(seeds) == 3 * EPISODES
-    assert len({value for entry in seeds for value in plain(entry).values()}) == 9 * EPISODES, "streams share no seed"
+    own = {value for entry in seeds for name, value in plain(entry).items() if name != "policy"}
+    assert len(own) == 6 * EPISODES, "streams share no seed"
+
+
+@every_task
+def test_what_a_policy_is_handed_does_not_depend_on_the_campaign_it_is_tested_in(contract: Contract) -> None:
+    handed = {tuple(draw(contract, campaign, index)[1].policy for index in range(EPISODES)) for campaign in range(3)}
+    assert len(handed) == 1
+    assert draw(contract, 0, 0, policy=1)[1].policy not in handed.pop()
 
 
 @every_task
@@ -277,8 +285,8 @@ def _first(bench: Laboratory) -> tuple[Any, Seeds, Any]:
     return instance, seeds, bench.contract.setup(instance, np.random.default_rng(seeds.layout))
 
 
-def run(bench: Laboratory, policy: str, index: int, out: Path) -> Attempt:
-    result = bench.attempt(Plan(bench.contract.name, policy, 10), index, out)
+def run(bench: Laboratory, policy: str, index: int, out: Path, budget: int | None = None) -> Attempt:
+    result = bench.attempt(Plan(bench.contract.name, policy, 10, budget=budget), index, out)
     return Attempt(result, read_run(result.path))
 
 
@@ -295,11 +303,8 @@ def test_the_reference_executor_completes_and_its_replay_reproduces_the_scores(
         assert audit(ended.result.path).difference is None
 
 
-def test_a_system_that_does_nothing_scores_nothing(
-    bench: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bench, "contract", replace(bench.contract, budget_steps=120))  # type: ignore[type-var]
-    ended = run(bench, "still", 0, tmp_path)
+def test_a_system_that_does_nothing_scores_nothing(bench: Laboratory, tmp_path: Path) -> None:
+    ended = run(bench, "still", 0, tmp_path, budget=120)
     assert ended.result.reason == "budget"
     assert not ended.verdict["physical"] and not ended.verdict["valid"] and not ended.verdict["recovered"]
     assert ended.verdict["attempts"] == 0 and ended.verdict["coverage"][0] == 0

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from labference.truth.measurement import SensorFault
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,6 +49,8 @@ def run(
     action: Annotated[str, typer.Option(help="Action profile: joint or end_effector.")] = "joint",
     policy_seed: Annotated[int, typer.Option(min=0, help="Root of the seeds that policies are handed.")] = 0,
     deadline: Annotated[float, typer.Option(help="Longest wall time of one answer [s].")] = 600.0,
+    budget: Annotated[int | None, typer.Option(help="Control steps per episode [the task's].")] = None,
+    fault: Annotated[list[str] | None, typer.Option(help="Silence a load cell, CELL:START:STOP:SOURCE, in s.")] = None,
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
     video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
 ) -> None:
@@ -57,7 +62,9 @@ def run(
         from labference.score.summary import summarise
 
         where = out or Path("runs", _file_name(task), _file_name(policy))
-        plan = Plan(task, policy, episodes, seed, action, render, tuple(video or ()), policy_seed, deadline)
+        faults = tuple(_fault(text) for text in fault or ())
+        films = tuple(video or ())
+        plan = Plan(task, policy, episodes, seed, action, render, films, policy_seed, deadline, budget, faults)
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))
         console.print(results_table([summary]))
@@ -127,6 +134,18 @@ def doctor() -> None:
         console.print(f"{mark}  {finding.sentence}")
     if not findings[-1].good:
         raise typer.Exit(UNUSABLE)
+
+
+def _fault(text: str) -> SensorFault:
+    """Return the sensor fault that `text` describes."""
+    from labference.truth.identity import PlanError
+    from labference.truth.measurement import SensorFault
+
+    try:
+        cell, start, stop, source = text.split(":", 3)
+        return SensorFault(cell, float(start), float(stop), source)
+    except ValueError:
+        raise PlanError(f"No sensor fault {text!r}; 'balance:2:4:loose plug' would work.") from None
 
 
 def _run_with_progress(plan: object, where: Path, workers: int) -> None:

@@ -42,6 +42,8 @@ def register(plan: Plan, out: Path) -> None:
         raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
+    if plan.budget is not None and plan.budget < 1:
+        raise PlanError(f"A budget of {plan.budget} control steps runs nothing; 1 or more would work.")
     if not 0 < plan.deadline_s < math.inf:
         raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; a positive number of seconds would work.")
     out.mkdir(parents=True, exist_ok=True)
@@ -50,11 +52,11 @@ def register(plan: Plan, out: Path) -> None:
     if begun and not path.exists():
         raise PlanError(f"{out} holds episodes but no {folder.CAMPAIGN}; choose another --out.")
     known: dict[str, Any] = strict.read(path) if path.exists() else {"condition": plan.condition(), "episodes": 0}
-    differing = [field for field, value in plan.condition().items() if known["condition"][field] != value]
+    differing = [field for field, value in plan.condition().items() if known["condition"].get(field) != value]
     if differing and begun:
         field = differing[0]
         raise PlanError(
-            f"{out} holds a campaign with {field} {known['condition'][field]!r}, not {plan.condition()[field]!r}; "
+            f"{out} holds a campaign with {field} {known['condition'].get(field)!r}, not {plan.condition()[field]!r}; "
             "choose another --out, or the same settings to resume it."
         )
     episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])

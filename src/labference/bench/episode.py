@@ -95,6 +95,7 @@ class Episode:
         increment: Callable[[np.ndarray, np.ndarray], np.ndarray],
         referee: Referee,
         video: tuple[str, ...] = (),
+        budget: int | None = None,
     ) -> None:
         self.world = world
         self.contract = contract
@@ -105,6 +106,7 @@ class Episode:
         self.referee = referee
         self._increment = increment
         self._video = video
+        self._budget = contract.budget_steps if budget is None else budget
         self._clock = Clock()
         self._substeps = substeps(spec.rate_hz, world.channels.timestep)
         self._queue: deque[np.ndarray] = deque()
@@ -141,7 +143,7 @@ class Episode:
             if self._stop_at is not None and self.world.tick >= self._stop_at:
                 self._settle_answer()
                 return "stopped"
-            if self._steps >= self.contract.budget_steps:
+            if self._steps >= self._budget:
                 self._settle_answer()
                 return "budget"
             if self._stop_at is None and (not self._queue or self.referee.pending):

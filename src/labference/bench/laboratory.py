@@ -77,7 +77,7 @@ class Laboratory:
         """
         started = time.perf_counter()
         instance, seeds = draw(self.contract, plan.seed, index, plan.policy_seed)
-        setup = lay_out(self.contract, instance, seeds)
+        setup = lay_out(self.contract, instance, seeds, plan.faults)
         path = folder.next_attempt(folder.episode_folder(out, index))
         try:
             system = System(self._policy(plan.policy, seeds, setup), plan.policy, plan.deadline_s)
@@ -137,7 +137,16 @@ class Laboratory:
         try:
             recorder.block(prepared.block)
             episode = Episode(
-                world, contract, instance, system, spec, recorder, self.arm.increment, prepared.referee, plan.video
+                world,
+                contract,
+                instance,
+                system,
+                spec,
+                recorder,
+                self.arm.increment,
+                prepared.referee,
+                plan.video,
+                plan.budget,
             )
             ending = episode.run(session)
             if ending.reason != "invalid":
@@ -151,6 +160,10 @@ class Laboratory:
         if plan.action not in capabilities.actions:
             name, offered = capabilities.name, ", ".join(capabilities.actions)
             raise PlanError(f"{name!r} does not support action profile {plan.action!r}; it offers {offered}.")
+        for fault in plan.faults:
+            if fault.cell not in self.world.channels.cells:
+                there = ", ".join(self.world.channels.cells)
+                raise PlanError(f"There is no load cell {fault.cell!r} in {self.contract.name}; load cells: {there}.")
         for camera in (*capabilities.cameras, *plan.video):
             if camera not in self.world.cameras:
                 there = ", ".join(self.world.cameras)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from labference.records.strict import plain
+from labference.truth.measurement import SensorFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +14,8 @@ class Plan:
     """A registered population of episodes.
 
     When a campaign is resumed, `episodes` may grow and `deadline_s`, the longest wall time of one answer [s], may
-    change; nothing else may.
+    change; nothing else may. `budget` [control steps] stands in for the contract's, `faults` are injected into every
+    episode.
     """
 
     task: str
@@ -23,8 +27,10 @@ class Plan:
     video: tuple[str, ...] = ()
     policy_seed: int = 0
     deadline_s: float = 600.0
+    budget: int | None = None
+    faults: tuple[SensorFault, ...] = ()
 
     def condition(self) -> dict[str, Any]:
         """Return what must agree for a campaign to be resumed."""
-        fields = asdict(self)
-        return {name: fields[name] for name in fields.keys() - {"episodes", "deadline_s"}} | {"video": list(self.video)}
+        values: dict[str, Any] = plain(self)
+        return {name: value for name, value in values.items() if name not in ("episodes", "deadline_s")}

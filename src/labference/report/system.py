@@ -134,7 +134,7 @@ def _condition(campaign: Campaign, run: dict[str, Any]) -> dict[str, str]:
     plan = campaign.condition
     identity = campaign.identity or run.get("identity", {})
     action = run.get("action", {})
-    rate = f", {action['rate_hz']:g} Hz, {identity['action']}" if action else ""
+    rate = f", {action['rate_hz']:g} Hz, {identity['action'][:12]}" if action else ""
     contract = run.get("contract", {})
     named = {
         "Task": f"{plan['task']}, version {identity.get('version', UNKNOWN)}",

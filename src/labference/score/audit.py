@@ -16,6 +16,7 @@ from labference.tasks import contract_digest
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
 from labference.truth.identity import digest, layout_digest
+from labference.truth.measurement import SensorFault
 from labference.truth.verdict import judge
 
 from .replay import Replay, replay
@@ -132,7 +133,7 @@ def _identity(run: Run, found: Replay) -> str | None:
         "task": plan["task"],
         "privileged": plan["policy"] == "expert",
         "instance": plain(instance),
-        "setup": plain(lay_out(contract, instance, seeds)),
+        "setup": plain(lay_out(contract, instance, seeds, tuple(SensorFault(**fault) for fault in plan["faults"]))),
         "goal": plain(contract.goal(found.instance)),
         "identity.seeds": plain(seeds),
         "identity.instance": digest(run.run["instance"]),
@@ -140,8 +141,8 @@ def _identity(run: Run, found: Replay) -> str | None:
         "identity.action": digest(run.run["action"]),
         "identity.version": contract.version,
         "identity.contract": contract_digest(contract),
-        "identity.budget": contract.budget_steps,
-        "contract.budget_steps": contract.budget_steps,
+        "identity.budget": plan["budget"] or contract.budget_steps,
+        "contract.budget_steps": plan["budget"] or contract.budget_steps,
         "identity.policy": f"{plan['policy']}: {run.run['policy']['name']} {run.run['policy']['version']}",
         "identity.reports": run.run["policy"]["reports"],
         "reports": run.run["policy"]["reports"],

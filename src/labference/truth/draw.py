@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .contract import TaskContract
 from .identity import Seeds
-from .measurement import Setup
+from .measurement import SensorFault, Setup
 
 
 def stratum_of(contract: TaskContract[Any, Any], campaign: int, index: int) -> int:
@@ -25,6 +26,8 @@ def draw(contract: TaskContract[Any, Any], campaign: int, index: int, policy: in
     return contract.sample(stratum, np.random.default_rng(seeds.task_state)), seeds
 
 
-def lay_out(contract: TaskContract[Any, Any], instance: Any, seeds: Seeds) -> Setup:
-    """Return the layout of `instance`, drawn from the layout seed."""
-    return contract.setup(instance, np.random.default_rng(seeds.layout))
+def lay_out(
+    contract: TaskContract[Any, Any], instance: Any, seeds: Seeds, faults: tuple[SensorFault, ...] = ()
+) -> Setup:
+    """Return the layout of `instance`, drawn from the layout seed, with `faults` to inject."""
+    return replace(contract.setup(instance, np.random.default_rng(seeds.layout)), faults=faults)
