@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from rich.table import Table
 from labference.bench.episode import Episode
 from labference.bench.laboratory import Laboratory, Prepared
 from labference.bench.plan import Plan
+from labference.bench.system import System
 from labference.records.recorder import Recorder
 from labference.truth.draw import draw
 from labference.wire import JOINT, Capabilities, Goal, Move, Observation
@@ -60,7 +60,7 @@ class OneStep:
         self._steps = 0
 
     def act(self, observation: Observation) -> Move:
-        return Move(swing(1)[:1])
+        return Move(FIRST)
 
     def close(self) -> None:
         pass
@@ -73,10 +73,7 @@ def swing(periods: int) -> np.ndarray:
     return np.column_stack([joints, np.full(periods, 0.08)])
 
 
-def fastest(work: Callable[[], float]) -> float:
-    """Return the least CPU time of several rounds of `work` [s], after one to warm up."""
-    work()
-    return min(work() for _ in range(ROUNDS))
+FIRST = swing(1)
 
 
 def stepping(laboratory: Laboratory, prepared: Prepared) -> Measured:
@@ -123,34 +120,22 @@ def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
         ready = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup)
         with tempfile.TemporaryDirectory() as folder:
             recorder = Recorder(Path(folder, "attempt"), {})
-            policy = OneStep()
             episode = Episode(
                 laboratory.world,
-                Short(laboratory.contract),  # type: ignore[arg-type]
+                laboratory.contract,
                 ready.instance,
-                policy,
-                policy.open(),
+                System(OneStep(), "one-step", 60.0),
                 JOINT,
                 recorder,
                 laboratory.arm.increment,
-                referee=ready.referee,
+                ready.referee,
+                budget=PERIODS,
             )
             began = time.process_time()
             episode.run("benchmark")
             costs.append((time.process_time() - began) / PERIODS)
             recorder.close()
     return min(costs)
-
-
-class Short:
-    """A contract with a budget of `PERIODS` control steps."""
-
-    def __init__(self, contract: object) -> None:
-        self._contract = contract
-        self.budget_steps = PERIODS
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._contract, name)
 
 
 def expert_episode(laboratory: Laboratory) -> Measured:
@@ -182,6 +167,7 @@ import tempfile
 from pathlib import Path
 from labference.bench.campaign import run
 from labference.bench.plan import Plan
+from labference.bench.system import System
 with tempfile.TemporaryDirectory() as folder:
     assert all(result.status == "scored" for result in run(Plan("weighing-basic", "expert", 1), Path(folder, "run")))
 """

@@ -21,6 +21,7 @@ from labference.records import folder
 from labference.records.measurements import MeasurementWriter
 from labference.records.reader import RecordError, read_run
 from labference.score.audit import audit
+from labference.truth.identity import digest
 
 cli = CliRunner()
 
@@ -229,3 +230,66 @@ def test_the_command_audits_whole_campaigns_and_stops_at_the_first_difference(at
     done = cli.invoke(app, ["audit", str(tmp_path / "c")])
     assert done.exit_code == 1
     assert "episode-0001" in done.output and "episode-0002" not in done.output
+
+
+def _first_line(change: Callable[[Any], None]) -> Callable[[list[str]], list[str]]:
+    def apply(entries: list[str]) -> list[str]:
+        value = json.loads(entries[0])
+        change(value)
+        return [json.dumps(value, separators=(",", ":")), *entries[1:]]
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (folder.OBSERVATIONS, lambda entry: entry.update(evidence=7)),
+        (folder.OBSERVATIONS, lambda entry: entry.update(time=1.5)),
+        (folder.ACTIONS, lambda entry: entry["requested"][0].__setitem__(0, 0.1)),
+        (folder.ACTIONS, lambda entry: entry["applied"][0].__setitem__(7, 0.01)),
+        (folder.ACTIONS, lambda entry: entry.update(dropped=3)),
+        (folder.ONLINE, lambda entry: entry["scores"].update(correct=9)),
+    ],
+    ids=["evidence", "time", "requested", "applied", "dropped", "live scores"],
+)
+def test_a_changed_line_of_any_log_is_named(attempt: Path, name: str, change: Callable[[Any], None]) -> None:
+    rewrite(attempt, name, _first_line(change))
+    assert difference(attempt).startswith(name)
+
+
+def test_live_scores_that_are_missing_are_noticed(attempt: Path) -> None:
+    rewrite(attempt, folder.ONLINE, lambda entries: [])
+    assert difference(attempt).startswith(folder.ONLINE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: run.update(privileged=False),
+        lambda run: run["plan"].update(policy="reader"),
+        lambda run: run["goal"].update(instruction="Do as you like."),
+        lambda run: run["instance"].update(sample=61.0),
+        lambda run: run["contract"].update(budget_steps=100),
+        lambda run: run["setup"]["masses"].update(sample=0.1),
+        lambda run: run["identity"]["seeds"].update(policy=1),
+        lambda run: run["identity"].update(instance="0" * 64),
+        lambda run: run["identity"].update(layout="0" * 64),
+        lambda run: run["identity"].update(contract="0" * 64),
+    ],
+    ids=["privilege", "plan", "goal", "instance", "budget", "mass", "seed", "instance hash", "layout hash", "contract"],
+)
+def test_a_changed_setting_is_named(attempt: Path, change: Callable[[Any], None]) -> None:
+    def both(run: Any) -> None:
+        change(run)
+        run["key"] = digest(run["identity"])
+        edit(attempt, folder.SCORES, lambda scores: scores.update(key=run["key"], identity=run["identity"]))
+
+    edit(attempt, folder.RUN, both)
+    assert difference(attempt).startswith(folder.RUN)
+
+
+def test_a_validity_event_beside_a_verdict_is_noticed(attempt: Path) -> None:
+    forged = '{"event":"Invalidated","tick":1,"cause":"x","sentence":"y"}'
+    rewrite(attempt, folder.EVENTS, lambda entries: [*entries, forged])
+    assert difference(attempt).startswith(folder.EVENTS)
