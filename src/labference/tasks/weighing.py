@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -207,14 +208,7 @@ class Weighing:
 
     def place(self, block: Block, channels: Channels) -> np.ndarray:
         """Return pan or table where only that surface carries the item, elsewhere for any other support."""
-        touch = block.touch[:, :-1]
-        pan, table = np.uint16(channels.bit(PAN)), np.uint16(channels.bit(TABLE))
-        support = touch & np.uint16(SUPPORT)
-        where = np.full(touch.shape, -1, dtype=np.int8)
-        where[support != 0] = 2
-        where[(support & ~np.uint16(1 << ITEM)) == table] = 1
-        where[(support & ~np.uint16(1 << ITEM)) == pan] = 0
-        return where
+        return np.asarray(_placed(channels.bit(PAN), channels.bit(TABLE))[block.touch[:, :-1]])
 
     def chosen(self, state: State, event: Grasped) -> Operation:
         """Grasping an item on the pan selects its removal, anywhere else its addition."""
@@ -294,6 +288,18 @@ class Weighing:
         at_rest = low_motion(block)[:, wanted].all(axis=1) & ~touched_by_robot(block).any(axis=1)
         reads = (readout.status == OK) & (np.abs(readout.shown - state.target) <= TOLERANCE + 1e-9)
         return np.asarray(exact & pan_free & at_rest & reads)
+
+
+@lru_cache(maxsize=4)
+def _placed(pan: int, table: int) -> np.ndarray:
+    """Return the place that each touch mask means, (65536,) int8: looked up once per item and tick."""
+    support = np.arange(1 << 16) & SUPPORT
+    where = np.where(support != 0, 2, -1).astype(np.int8)
+    surface = support & ~(1 << ITEM)
+    where[surface == table] = 1
+    where[surface == pan] = 0
+    where[support == 0] = -1
+    return where
 
 
 def _complementary(rng: np.random.Generator) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -55,7 +55,7 @@ FLOOR = round(-0.10 / LENGTH)
 """An item below this height has left the bench [grid]."""
 _BOTH = np.uint16(1 << LEFT | 1 << RIGHT)
 _ROBOT = np.uint16(1 << LEFT | 1 << RIGHT | 1 << HAND)
-NOWHERE = "nowhere"
+_SLOW = np.array([SLOW, SLOW_TURN], np.int32)
 
 
 def low_motion(block: Block) -> np.ndarray:
@@ -115,14 +115,12 @@ class Watch:
         return events
 
     def _items(self, block: Block, place: np.ndarray) -> list[Physical]:
-        touched = touched_by_robot(block)
-        slow = low_motion(block)
-        stir = touched | ~slow | (place != self._confirmed)
-        if not self._busy and not stir.any():
+        if not self._busy and self._quiet_block(block, place):
             self._grip.held[:] = 0
             self._free.held += block.ticks
             self._quiet.held += block.ticks
             return []
+        touched, slow = touched_by_robot(block), low_motion(block)
         closing = block.opening[:, 1:] <= block.opening[:, :1] - EFFORT
         grip = self._grip.update(((block.touch[:, :-1] & _BOTH) == _BOTH) & closing)
         free = self._free.update(~touched)
@@ -135,6 +133,14 @@ class Watch:
             events += self._item(column, block, grip, free, quiet, below, touched | ~slow, place)
         self._busy = any(track.stirred or track.grasped for track in self.tracks)
         return events
+
+    def _quiet_block(self, block: Block, place: np.ndarray) -> bool:
+        """Return whether every item rests where it was confirmed, untouched, through the whole block."""
+        return bool(
+            (block.speed <= _SLOW).all()
+            and not (block.touch[:, :-1] & _ROBOT).any()
+            and (place == self._confirmed).all()
+        )
 
     def _item(
         self,

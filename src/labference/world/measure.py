@@ -13,7 +13,7 @@ _PER_GRID = 1 / np.array([LENGTH] * 3 + [TURN] * 4)
 _ROBOT_MAY_TOUCH = np.uint16(0xFFFF & ~((1 << ITEM) - 1))
 _REMEMBERED = 4096
 FAR = 2e9
-"""Largest number on the grid of a pose."""
+"""Largest number on any grid."""
 
 
 class Rows:
@@ -33,32 +33,36 @@ class Meter:
 
     def __init__(self, built: Built) -> None:
         self._built = built
-        self._items = len(built.channels.items)
-        self._per_grid = np.tile(_PER_GRID, self._items + 1)
+        self._items = n = len(built.channels.items)
         self._touch: dict[bytes, bytes] = {}
+        self._per_grid = np.concatenate((np.tile(_PER_GRID, n + 1), np.full(2 * n, 1 / SPEED), np.full(2, 1 / LENGTH)))
+        # A quaternion and its negative are one orientation. Items keep w >= 0; the tool, whose w is about zero as it
+        # points down, keeps x >= 0.
+        self._leading = 7 * np.arange(n + 1) + np.array([3] * n + [4])
 
     def block(self, tick: int, rows: Rows, opening: float) -> Block:
         """Return the block that starts at `tick`, while the gripper was commanded to `opening` [m]."""
         built, n = self._built, self._items
-        steps = len(rows.sensors)
-        pose = (rows.sensors[:, built.poses] * self._per_grid).reshape(steps, n + 1, 7)
-        # A quaternion and its negative are one orientation. Items keep w >= 0; the tool, whose w is about zero as it
-        # points down, keeps x >= 0.
-        pose[:, :n, 3:] *= np.copysign(1.0, pose[:, :n, 3:4])
-        pose[:, n, 3:] *= np.copysign(1.0, pose[:, n, 4:5])
-        velocity = rows.sensors[:, built.velocities].reshape(steps, n, 2, 3)
-        speed = np.sqrt(np.square(velocity).sum(axis=3)) * (1 / SPEED)
-        width = np.empty((steps, 2))
-        width[:, 0] = rows.sensors[:, built.fingers].sum(axis=1)
-        width[:, 1] = opening
+        sensors, steps = rows.sensors, len(rows.sensors)
+        moved = 7 * (n + 1)
+        table = np.empty((steps, moved + 2 * n + 2))
+        table[:, :moved] = sensors[:, built.poses]
+        pose = table[:, :moved].reshape(steps, n + 1, 7)
+        pose[:, :, 3:] *= np.copysign(1.0, table[:, self._leading])[:, :, None]
+        velocity = sensors[:, built.velocities].reshape(steps, 2 * n, 3)
+        np.sqrt(np.einsum("kiv,kiv->ki", velocity, velocity), out=table[:, moved:-2])
+        table[:, -2] = sensors[:, built.fingers].sum(axis=1)
+        table[:, -1] = opening
+        table *= self._per_grid
+        # What fell off the bench falls on; the grid ends 2 km below.
+        grid = np.clip(np.rint(table, out=table), -FAR, FAR, out=table).astype(np.int32)
         return Block(
             tick=tick,
-            # What fell off the bench falls on; the grid ends 2 km below.
-            pose=np.clip(np.rint(pose, out=pose), -FAR, FAR, out=pose).astype(np.int32),
-            speed=np.minimum(np.rint(speed, out=speed), FAR, out=speed).astype(np.int32),
+            pose=grid[:, :moved].reshape(steps, n + 1, 7),
+            speed=grid[:, moved:-2].reshape(steps, n, 2),
             touch=self._touches(rows.contacts),
-            opening=np.rint(width * (1 / LENGTH)).astype(np.int32),
-            force=rows.sensors[:, built.cell_force].astype(np.float32),
+            opening=grid[:, -2:],
+            force=sensors[:, built.cell_force].astype(np.float32),
         )
 
     def _touches(self, contacts: list[bytes]) -> np.ndarray:
@@ -66,11 +70,12 @@ class Meter:
         known = self._touch
         if len(known) > _REMEMBERED:
             known.clear()
-        for pairs in set(contacts):
+        masks = bytearray()
+        for pairs in contacts:
             if pairs not in known:
                 known[pairs] = self._decode(np.frombuffer(pairs, np.int32).reshape(-1, 2))
-        masks = b"".join([known[pairs] for pairs in contacts])
-        return np.frombuffer(bytearray(masks), np.uint16).reshape(len(contacts), self._items + 1)
+            masks += known[pairs]
+        return np.frombuffer(masks, np.uint16).reshape(len(contacts), self._items + 1)
 
     def _decode(self, pairs: np.ndarray) -> bytes:
         """Return the (n + 1,) masks of contacts between the geoms of `pairs` (m, 2)."""

@@ -66,9 +66,10 @@ class LoadCellReadout:
         raw = (1000.0 / GRAVITY) * (np.asarray(force, np.float64) - self._zero)
         filtered = self._filter(raw)
         status = np.zeros(len(raw), np.uint8)
-        status[filtered > CAPACITY] = OVERLOAD
-        status[filtered < FLOOR] = UNDERLOAD
-        status[~np.isfinite(raw)] = FAULT
+        if not (len(raw) and raw.min() >= FLOOR and raw.max() <= CAPACITY and filtered.max() <= CAPACITY):
+            status[filtered > CAPACITY] = OVERLOAD
+            status[filtered < FLOOR] = UNDERLOAD
+            status[~np.isfinite(raw)] = FAULT
         stable = self._stable(filtered, status)
         # Adding zero turns -0.0 into 0.0.
         shown = np.rint(filtered / QUANTUM) / round(1 / QUANTUM) + 0.0
@@ -117,6 +118,8 @@ class LoadCellReadout:
             self._valid = int(valid[-1])
         series = np.concatenate((self._history, filtered))
         self._history = series[len(filtered) :]
+        if len(series) and series.max() - series.min() <= RANGE:
+            return np.asarray(valid >= self._window)
         return np.asarray((valid >= self._window) & (_windowed_spread(series, self._window) <= RANGE))
 
 
