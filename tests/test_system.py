@@ -99,8 +99,10 @@ def test_a_policy_that_never_answers_is_a_service_fault(stubborn: bool) -> None:
         time.sleep(30)
 
     before = signal.getsignal(signal.SIGALRM)
+    tested = system(Policy(acts=acts), deadline_s=0.05)
     with pytest.raises(ServiceFault, match=r"0\.05 s"):
-        system(Policy(acts=acts), deadline_s=0.05).act(None)  # type: ignore[arg-type]
+        tested.act(None)  # type: ignore[arg-type]
+    tested.close()
     assert signal.getsignal(signal.SIGALRM) is before
 
 

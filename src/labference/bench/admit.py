@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
         found = float(values[row, column])
         raise Refusal("nonfinite", f"Command {row} has {found} at entry {column}; send finite numbers.")
-    inside = np.clip(values, spec.low, spec.high)
+    inside = np.clip(values, *_range(spec.low, spec.high))
     wrong = inside != values
     if wrong.any() and spec.on_out_of_range == "reject":
         row, column = (int(index) for index in np.argwhere(wrong)[0])
@@ -65,6 +66,11 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
             f"{spec.low[column]:g} to {spec.high[column]:g} {spec.units[column]} works.",
         )
     return inside, int(wrong.any(axis=1).sum())
+
+
+@lru_cache(maxsize=8)
+def _range(low: tuple[float, ...], high: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(low), np.array(high)
 
 
 def _seconds(seconds: object) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
@@ -21,7 +20,7 @@ class System:
 
     def __init__(self, policy: Policy, name: str, deadline_s: float) -> None:
         self._policy = policy
-        self._deadline_s = deadline_s
+        self._deadline = _Deadline(deadline_s, name)
         self.name = name
         self.capabilities = self._open()
 
@@ -39,6 +38,8 @@ class System:
             self._ask(self._policy.close)
         except (Refusal, ServiceFault) as said:
             return str(said)
+        finally:
+            self._deadline.restore()
         return "closed"
 
     def _open(self) -> Capabilities:
@@ -50,13 +51,14 @@ class System:
             capabilities: Capabilities = codec.copy(found)
             _check(capabilities)
         except Refusal as refusal:
+            self._deadline.restore()
             raise PlanError(f"{self.name!r} could not be opened: {refusal}") from refusal
         return capabilities
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Call the system; what it raises on its own account is an interface failure, not ours."""
         try:
-            with _deadline(self._deadline_s, self.name):
+            with self._deadline:
                 return question()
         except (Refusal, ServiceFault):
             raise
@@ -77,23 +79,30 @@ def _all(names: object) -> tuple[object, ...]:
     return names if isinstance(names, tuple) else (None,)
 
 
-@contextmanager
-def _deadline(seconds: float, name: str) -> Iterator[None]:
-    """Raise `ServiceFault` in the calling code once `seconds` of wall time have passed, and every second from then on.
+class _Deadline:
+    """Interrupt the calling code with `ServiceFault` after `seconds` of wall time, and every second from then on.
 
     Only the main thread of a process on a POSIX system can be interrupted; elsewhere there is no deadline.
     """
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def expire(number: int, frame: FrameType | None) -> None:
-        raise ServiceFault(f"{name!r} gave no answer within {seconds:g} s; --deadline allows more.")
+    def __init__(self, seconds: float, name: str) -> None:
+        self._seconds = seconds
+        self._name = name
+        self._works = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+        self._before = signal.signal(signal.SIGALRM, self._expire) if self._works else None
 
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    def __enter__(self) -> None:
+        if self._works:
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
+
+    def __exit__(self, *_: object) -> None:
+        if self._works:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def restore(self) -> None:
+        """Give the alarm back to whoever had it."""
+        if self._works:
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _expire(self, number: int, frame: FrameType | None) -> None:
+        raise ServiceFault(f"{self._name!r} gave no answer within {self._seconds:g} s; --deadline allows more.")

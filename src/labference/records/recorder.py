@@ -66,7 +66,7 @@ class Recorder:
 
     def observation(self, observation: Observation, tick: int, evidence: int, received: str) -> None:
         """Record what was delivered: the receipt, not the pixels; `received` is the digest of the message."""
-        senses = observation.senses
+        senses, robot = observation.senses, observation.senses.robot
         frames = [
             {
                 "camera": frame.camera,
@@ -78,15 +78,21 @@ class Recorder:
             for frame in senses.frames
         ]
         self._observations.write(
-            strict.line(
+            strict.encoded(
                 {
                     "observation": observation.id,
                     "tick": tick,
                     "time": senses.time,
                     "evidence": evidence,
                     "sha256": received,
-                    "robot": senses.robot,
-                    "readings": senses.readings,
+                    "robot": {
+                        "joints": robot.joints.tolist(),
+                        "velocities": robot.velocities.tolist(),
+                        "opening": robot.opening,
+                        "tcp": robot.tcp.tolist(),
+                        "command": robot.command.tolist(),
+                    },
+                    "readings": strict.plain(senses.readings),
                     "frames": frames,
                 }
             )
@@ -94,7 +100,21 @@ class Recorder:
 
     def act(self, record: ActRecord) -> None:
         """Record an answer once its commands are applied or dropped."""
-        self._actions.write(strict.line(record))
+        self._actions.write(
+            strict.encoded(
+                {
+                    "act": record.act,
+                    "tick": record.tick,
+                    "observation": record.observation,
+                    "operation": strict.plain(record.operation),
+                    "requested": record.requested.tolist(),
+                    "applied": record.applied.tolist(),
+                    "dropped": record.dropped,
+                    "clipped": record.clipped,
+                    "seconds": record.seconds,
+                }
+            )
+        )
 
     def online(self, snapshot: object) -> None:
         """Record a live snapshot of the scores."""

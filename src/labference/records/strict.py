@@ -54,6 +54,11 @@ def line(value: object) -> str:
     return _LINE.encode(plain(value))
 
 
+def encoded(value: dict[str, Any]) -> str:
+    """Return JSON values as one line; refuses numbers that are not finite."""
+    return _LINE.encode(value)
+
+
 def named(value: object) -> str:
     """Return a frozen dataclass as one line that starts with its class name."""
     return line({"event": type(value).__name__, **plain(value)})

@@ -47,6 +47,10 @@ class Checkpoint:
     readouts: tuple[Readout, ...]
 
 
+_SHOWN = np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1))
+"""Grids of what proprioception shows: joints, velocities, position and orientation of the tool, opening."""
+
+
 class World:
     """A laboratory of `parts` with a robot, advanced `timestep` [s] at a time."""
 
@@ -231,14 +235,12 @@ class World:
         mujoco.mj_kinematics(self._model, scratch)
         turn = np.empty(4)
         mujoco.mju_mat2Quat(turn, scratch.site_xmat[built.tcp_site])
-        position = _on_grid(scratch.site_xpos[built.tcp_site], LENGTH)
-        return RobotState(
-            joints=_on_grid(data.qpos[built.arm_qpos], ENCODER),
-            velocities=_on_grid(data.qvel[built.arm_qvel], SPEED),
-            opening=float(_on_grid(data.qpos[built.finger_qpos].sum(), LENGTH)),
-            tcp=np.concatenate((position, _on_grid(turn * np.copysign(1.0, turn[1]), TURN))),
-            command=self._command.copy(),
-        )
+        turn *= -1.0 if turn[1] < 0 else 1.0
+        fingers = data.qpos[built.finger_qpos].sum()
+        site = scratch.site_xpos[built.tcp_site]
+        shown = np.concatenate((data.qpos[built.arm_qpos], data.qvel[built.arm_qvel], site, turn, (fingers,)))
+        shown = np.rint(shown / _SHOWN) * _SHOWN
+        return RobotState(shown[:7], shown[7:14], float(shown[21]), shown[14:21], self._command.copy())
 
     def _readings(self) -> tuple[Reading, ...]:
         """Return the newest sample of every instrument; it belongs to the tick before this one."""
@@ -269,10 +271,6 @@ def _diagnosis(data: Any, time: float) -> str:
     """Return what MuJoCo complained about in the block that began at `time` [s]."""
     warnings = [mujoco.mjtWarning(int(kind)).name for kind in np.flatnonzero(data.warning.number)]
     return f"The simulation diverged after {time:.3f} s: {', '.join(warnings) or 'a position is not finite'}."
-
-
-def _on_grid(values: Any, step: float) -> Any:
-    return np.rint(values / step) * step
 
 
 def _covers(fault: SensorFault, time: Any) -> Any:
