@@ -106,7 +106,7 @@ def test_a_file_torn_anywhere_yields_whole_frames_and_nothing_else(tmp_path: Pat
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.bin"
     path.write_bytes(b"RIFFnonsense")
-    with pytest.raises(DamagedError, match="LFM1"):
+    with pytest.raises(DamagedError, match="LFM2"):
         list(read_blocks(path, CHANNELS))
 
 

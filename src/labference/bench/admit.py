@@ -52,20 +52,22 @@ def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
         kind = "too_long" if len(commands) else "empty"
         raise Refusal(kind, f"A chunk of {len(commands)} commands was sent; send 1 to {spec.longest_chunk}.")
     values = np.array(commands, np.float64, subok=False)
+    inside = np.clip(values, *_range(spec.low, spec.high))
+    same = inside == values  # false for NaN as well
+    if same.all():
+        return inside, 0
     if not np.isfinite(values).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
         found = float(values[row, column])
         raise Refusal("nonfinite", f"Command {row} has {found} at entry {column}; send finite numbers.")
-    inside = np.clip(values, *_range(spec.low, spec.high))
-    wrong = inside != values
-    if wrong.any() and spec.on_out_of_range == "reject":
-        row, column = (int(index) for index in np.argwhere(wrong)[0])
+    if spec.on_out_of_range == "reject":
+        row, column = (int(index) for index in np.argwhere(~same)[0])
         raise Refusal(
             "out_of_range",
             f"Command {row} has {values[row, column]:.6g} at entry {column}; "
             f"{spec.low[column]:g} to {spec.high[column]:g} {spec.units[column]} works.",
         )
-    return inside, int(wrong.any(axis=1).sum())
+    return inside, int((~same).any(axis=1).sum())
 
 
 @lru_cache(maxsize=8)

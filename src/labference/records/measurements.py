@@ -1,4 +1,4 @@
-"""Per-tick measurements in a compact file: differences along time, byte planes, deflate.
+"""Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
 File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks, ticks per block), then
 the deflated fields in the order of `Block`. A frame holds about a second, so a kill loses at most that.
@@ -18,8 +18,9 @@ from labference.truth.measurement import Block, Channels
 
 from .strict import DamagedError
 
-MAGIC = b"LFM1"
+MAGIC = b"LFM2"
 FRAME_TICKS = 500
+FIELDS = ("pose", "speed", "touch", "opening", "force")
 _HEAD = struct.Struct("<IiI")
 
 
@@ -75,23 +76,37 @@ def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
 
 
 def _fields(blocks: list[Block]) -> Iterator[bytes]:
-    for name in ("pose", "speed", "touch", "opening", "force"):
+    for name in FIELDS:
         yield _pack(np.concatenate([object.__getattribute__(block, name) for block in blocks]))
 
 
 def _pack(rows: np.ndarray) -> bytes:
-    """Return (k, ...) rows as byte planes of their differences along time."""
+    """Return (k, ...) rows: the first one, which columns change, and byte planes of their differences along time.
+
+    Most columns are items at rest, which cost one bit.
+    """
     kind = f"<i{rows.dtype.itemsize}"
     flat = np.ascontiguousarray(rows).reshape(len(rows), -1).view(kind)
-    change = np.ascontiguousarray(np.diff(flat, axis=0, prepend=np.zeros((1, flat.shape[1]), kind)))
-    return np.ascontiguousarray(change.view(np.uint8).reshape(change.size, -1).T).tobytes()
+    moving = (flat != flat[0]).any(axis=0)
+    change = np.ascontiguousarray(np.diff(flat[:, moving], axis=0))
+    planes = np.ascontiguousarray(change.view(np.uint8).reshape(change.size, change.itemsize).T)
+    return b"".join((flat[0].tobytes(), np.packbits(moving).tobytes(), planes.tobytes()))
 
 
-def _unpack(data: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    kind = np.dtype(f"<i{dtype.itemsize}")
-    planes = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, -1)
-    change = np.ascontiguousarray(planes.T).view(kind).reshape(shape[0], -1)
-    return np.cumsum(change, axis=0, dtype=kind).view(dtype).reshape(shape)
+def _unpack(data: bytes, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """Return the rows packed at `offset` of `data`, and where the next ones begin."""
+    kind, width = np.dtype(f"<i{dtype.itemsize}"), int(np.prod(shape[1:]))
+    first = np.frombuffer(data, kind, width, offset)
+    offset += width * kind.itemsize
+    bits = np.frombuffer(data, np.uint8, -(-width // 8), offset)
+    moving = np.unpackbits(bits, count=width).astype(bool)
+    offset += len(bits)
+    count = (shape[0] - 1) * int(moving.sum())
+    planes = np.frombuffer(data, np.uint8, count * kind.itemsize, offset).reshape(kind.itemsize, count)
+    change = np.ascontiguousarray(planes.T).view(kind).reshape(shape[0] - 1, int(moving.sum()))
+    flat = np.repeat(first[None], shape[0], axis=0)
+    flat[1:, moving] += np.cumsum(change, axis=0, dtype=kind)
+    return flat.view(dtype).reshape(shape), offset + count * kind.itemsize
 
 
 def _split(tick: int, lengths: np.ndarray, data: bytes, channels: Channels) -> Iterator[Block]:
@@ -105,10 +120,8 @@ def _split(tick: int, lengths: np.ndarray, data: bytes, channels: Channels) -> I
     ]
     arrays, offset = [], 0
     for name, shape in layout:
-        dtype = np.dtype(name)
-        size = dtype.itemsize * int(np.prod(shape))
-        arrays.append(_unpack(data[offset : offset + size], dtype, shape))
-        offset += size
+        array, offset = _unpack(data, offset, np.dtype(name), shape)
+        arrays.append(array)
     start = 0
     for length in lengths:
         rows = slice(start, start + int(length))

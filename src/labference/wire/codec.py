@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -43,16 +44,20 @@ _DTYPES = {
     name: np.dtype(name).newbyteorder("<")
     for name in ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")
 }
-_SCALARS = frozenset((bool, int, str, type(None)))
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEAD = struct.Struct("<I")
-_JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_text = json.encoder.encode_basestring_ascii
+_WORDS: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: "true" if value else "false",
+    int: int.__repr__,
+    type(None): lambda value: "null",
+}
 
 
 def encode(value: object) -> bytes:
     """Return `value` as bytes; refuse whatever is not a public noun, a number, a string or an array of numbers."""
     arrays: list[bytes] = []
-    head = _JSON.encode(_pack(value, arrays)).encode()
+    head = _pack(value, arrays).encode()
     return b"".join([_HEAD.pack(len(head)), head, *arrays])
 
 
@@ -74,25 +79,29 @@ def copy(value: Any) -> Any:
     return decode(encode(value))
 
 
-def _pack(value: object, arrays: list[bytes]) -> Any:
+def _pack(value: object, arrays: list[bytes]) -> str:
+    """Return `value` as JSON text; the bytes of its arrays go to `arrays`."""
     kind = type(value)
     names = _FIELDS.get(kind)
     if names is not None:
-        return {"noun": kind.__name__, **{name: _pack(_get(value, name), arrays) for name in names}}
-    if kind in _SCALARS:
-        return value
+        fields_ = [f',"{name}":{_pack(_get(value, name), arrays)}' for name in names]
+        return f'{{"noun":"{kind.__name__}"{"".join(fields_)}}}'
+    if kind is str:
+        return _text(str(value))
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+        return float.__repr__(value) if math.isfinite(value) else f'{{"float":"{float.__repr__(value)}"}}'
     if isinstance(value, np.ndarray):
         return _pack_array(value, arrays)
     if isinstance(value, tuple | list):
-        return [_pack(entry, arrays) for entry in value]
+        return f"[{','.join([_pack(entry, arrays) for entry in value])}]"
+    if kind in _WORDS:
+        return _WORDS[kind](value)
     if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
         return _pack(value.item(), arrays)
     raise Refusal("unknown_act", f"A {kind.__name__} cannot cross; use {', '.join(_BY_NAME)}.")
 
 
-def _pack_array(value: np.ndarray, arrays: list[bytes]) -> dict[str, Any]:
+def _pack_array(value: np.ndarray, arrays: list[bytes]) -> str:
     name = _NAMES.get(value.dtype)
     if name is None:
         name = value.dtype.name  # the same for both byte orders
@@ -100,7 +109,7 @@ def _pack_array(value: np.ndarray, arrays: list[bytes]) -> dict[str, Any]:
             raise Refusal("dtype", f"An array of {name} cannot cross; use {', '.join(_DTYPES)}.")
         value = value.astype(_DTYPES[name])
     arrays.append(value.tobytes())
-    return {"array": name, "shape": value.shape}
+    return f'{{"array":"{name}","shape":[{",".join(map(str, value.shape))}]}}'
 
 
 _get = object.__getattribute__  # the field list is closed, so no reflective surprise

@@ -47,8 +47,11 @@ class Checkpoint:
     readouts: tuple[Readout, ...]
 
 
-_SHOWN = np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1))
-"""Grids of what proprioception shows: joints, velocities, position and orientation of the tool, opening."""
+_PER_SHOWN = np.rint(1 / np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1)))
+"""Steps per unit of what proprioception shows: joints, velocities, position and orientation of the tool, opening.
+
+Dividing by a whole number gives the decimal that is nearest, which is short in a record.
+"""
 
 
 class World:
@@ -239,7 +242,7 @@ class World:
         fingers = data.qpos[built.finger_qpos].sum()
         site = scratch.site_xpos[built.tcp_site]
         shown = np.concatenate((data.qpos[built.arm_qpos], data.qvel[built.arm_qvel], site, turn, (fingers,)))
-        shown = np.rint(shown / _SHOWN) * _SHOWN
+        shown = np.rint(shown * _PER_SHOWN) / _PER_SHOWN
         return RobotState(shown[:7], shown[7:14], float(shown[21]), shown[14:21], self._command.copy())
 
     def _readings(self) -> tuple[Reading, ...]:
