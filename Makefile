@@ -33,7 +33,7 @@ $(STAMP): pyproject.toml constraints.txt | system
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null && \
 	    rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); \
 	  else \
-	    echo "The virtual environment needs python3-venv: sudo apt-get install python3-venv"; exit 1; \
+	    rm -rf $(VENV); echo "The virtual environment needs python3-venv: sudo apt-get install python3-venv"; exit 1; \
 	  fi; \
 	fi
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -58,7 +58,7 @@ test: setup lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 bench: setup
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

@@ -187,7 +187,7 @@ def test_the_results_table_prints_counts_populations_and_intervals(several: Path
     lines = [line for line in text.splitlines() if line.strip()]
     rows = {line.split()[0]: f"{line} {below}" for line, below in itertools.pairwise(lines)}
     assert "100 %" in rows["right"] and "(2/2, 34–100)" in rows["right"]
-    assert "8.4 / 0.5 / 1.0 / 2.0" in rows["right"]
+    assert "8.4/0.5/1.0/2.0" in rows["right"]
     assert "0 %" in rows["idle"] and "(0/1, 0–79)" in rows["idle"]
     assert "Mean runtime [s]" in text
     assert all(len(line) <= 100 for line in text.splitlines())

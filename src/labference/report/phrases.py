@@ -37,7 +37,7 @@ def runtime(means: Runtime | None) -> str:
     """Return simulated / model / rendering / physics seconds."""
     if means is None:
         return "unavailable"
-    return " / ".join(seconds(value) for value in (means.simulated, means.model, means.rendering, means.physics))
+    return "/".join(seconds(value) for value in (means.simulated, means.model, means.rendering, means.physics))
 
 
 def seconds(value: float) -> str:

@@ -39,13 +39,13 @@ def results_table(summaries: Sequence[Summary]) -> Table:
     """Return the paper's table 3: selection and completion apart, each with its own population."""
     table = _table(
         caption="Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
-        "Runtime: simulated / model / rendering / physics."
+        "Runtime: simulated/model/rendering/physics."
     )
     table.add_column("System", style="bold", overflow="fold", min_width=9)
     several = len({summary.task for summary in summaries}) > 1
     if several:
         table.add_column("Task", overflow="fold")
-    table.add_column("Episodes", justify="right")
+    table.add_column("Episodes", justify="right", min_width=8)
     table.add_column(Text("Correct\nselection"), justify="right", no_wrap=True)
     table.add_column(Text("Task\ncompletion"), justify="right", no_wrap=True)
     table.add_column(Text("Mean runtime [s]"), justify="right", no_wrap=True)
