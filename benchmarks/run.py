@@ -125,7 +125,7 @@ def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
                 laboratory.world,
                 laboratory.contract,
                 ready.instance,
-                System(OneStep(), "one-step", 60.0),
+                System(OneStep, "one-step", 60.0),
                 JOINT,
                 recorder,
                 laboratory.arm.increment,

@@ -484,3 +484,36 @@ def test_dwell_equals_a_plain_counter_whatever_the_split(condition, cut):
         held = held + 1 if value else 0
         plain.append(held)
     assert counted.tolist() == plain
+
+
+def test_a_wrong_weight_while_only_stopping_was_legal_is_not_clean(film):
+    film.transfer("50 g", "pan", 180.0)
+    film.transfer("10 g", "pan", 190.0)
+    film.transfer("10 g", "table", 180.0)
+    film.play(3.2, reads=180.0)
+    verdict = judge(judged(film).history)
+    assert verdict.valid and verdict.recovered and not verdict.clean
+
+
+def test_knocking_a_confirmed_weight_off_ends_the_decision_it_was_made_for(film):
+    film.transfer("50 g", "pan", 180.0)
+    film.where["50 g"] = "table"
+    film.play(0.3, moving="50 g")
+    film.play(0.8)
+    film.grasp("50 g")
+    film.release("50 g", "pan", 180.0)
+    found = judged(film)
+    assert "needless_repetition" not in notes(found)
+    assert "premature_advancement" in notes(found)
+
+
+def test_a_motion_that_says_what_it_serves_is_not_an_answer_to_waiting(film):
+    referee = Referee(BASIC, INSTANCE, CHANNELS, reports=True)
+    film.transfer("50 g", "pan", 180.0)
+    for number, (block, readouts) in enumerate(film.blocks):
+        referee.observe(block, readouts)
+        referee.deliver(number + 1, block.end)
+        referee.commit(ADD_50, block.end)
+    reports = [entry for entry in judge(referee.history).decisions if entry.report is not None]
+    assert [entry.report_correct for entry in reports if entry.physical] == [True]
+    assert all(entry.report is None for entry in reports if entry.legal == (Operation("wait"),))

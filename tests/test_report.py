@@ -86,8 +86,8 @@ def write_campaign(path: Path, policy: str, episodes: list[list[Event] | None], 
 
 
 def write_episode(path: Path, condition: dict, index: int, events: list[Event]) -> None:
-    shared = ("version", "contract", "assets", "sensors", "reports", "history", "intervention", "physics", "rendering",
-              "evaluation")  # fmt: skip
+    shared = ("version", "contract", "assets", "sensors", "reports", "history", "intervention", "physics", "faults")
+    shared += ("rendering", "evaluation")
     identity = {
         "task": condition["task"],
         "policy": condition["policy"],

@@ -33,7 +33,7 @@ class Policy:
 
 
 def system(policy: Policy, deadline_s: float = 5.0) -> System:
-    return System(policy, "mine", deadline_s)  # type: ignore[arg-type]
+    return System(lambda: policy, "mine", deadline_s)  # type: ignore[arg-type, return-value]
 
 
 def test_what_a_policy_declared_cannot_be_changed_afterwards() -> None:
@@ -112,3 +112,27 @@ def test_a_slow_answer_within_the_deadline_is_an_answer() -> None:
         return Wait(0.5)
 
     assert system(Policy(acts=acts)).act(None) == Wait(0.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX systems can interrupt a call")
+@pytest.mark.parametrize("ending", ["answers", "raises"])
+def test_a_late_answer_is_no_answer_whatever_the_policy_does_with_the_interrupt(ending: str) -> None:
+    def acts(observation: Observation) -> Any:
+        try:
+            time.sleep(30)
+        except Exception as error:
+            if ending == "raises":
+                raise RuntimeError("lost") from error
+        return Wait(1.0)
+
+    with pytest.raises(ServiceFault):
+        system(Policy(acts=acts), deadline_s=0.05).act(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("no licence"), SystemExit(3)])
+def test_a_policy_that_cannot_be_built_is_incompatible(raised: BaseException) -> None:
+    def make() -> Any:
+        raise raised
+
+    with pytest.raises(PlanError, match=type(raised).__name__):
+        System(make, "mine", 5.0)

@@ -25,6 +25,7 @@ from .laboratory import Laboratory, Result
 from .plan import Plan
 
 RENDERINGS = ("fast", "quality")
+LONGEST_DEADLINE_S = 1e6
 TRIES = 2
 """Attempts at an episode within one run; only validity events are retried."""
 
@@ -44,8 +45,11 @@ def register(plan: Plan, out: Path) -> None:
         raise PlanError(f"{out} is a file; choose another --out.")
     if plan.budget is not None and plan.budget < 1:
         raise PlanError(f"A budget of {plan.budget} control steps runs nothing; 1 or more would work.")
-    if not 0 < plan.deadline_s < math.inf:
-        raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; a positive number of seconds would work.")
+    if not 0 < plan.deadline_s <= LONGEST_DEADLINE_S:
+        raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; (0, {LONGEST_DEADLINE_S:g}] s would work.")
+    for fault in plan.faults:
+        if not 0 <= fault.start < fault.stop < math.inf:
+            raise PlanError(f"A fault from {fault.start} s to {fault.stop} s is no time; 0 <= start < stop would work.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     begun = bool(folder.episodes(out))
@@ -98,12 +102,12 @@ def _episode(plan: Plan, index: int, out: Path) -> Result:
 
 
 def _shared(out: Path) -> dict[str, Any]:
-    """Return what the episodes in `out` already agree on."""
+    """Return what the scored episodes in `out` agree on."""
     for episode in folder.episodes(out):
-        for attempt in folder.attempts(episode):
-            identity = strict.read(attempt / folder.RUN).get("identity")
-            if identity is not None:
-                return {field: identity.get(field) for field in SHARED}
+        attempt = folder.finished(episode)
+        if attempt is not None:
+            identity = strict.read(attempt / folder.SCORES)["identity"]
+            return {field: identity.get(field) for field in SHARED}
     return {}
 
 

@@ -12,7 +12,7 @@ import labference
 from labference.records.strict import plain
 from labference.tasks import contract_digest
 from labference.truth.contract import TaskContract
-from labference.truth.identity import RunId, Seeds, digest, layout_digest
+from labference.truth.identity import RunId, Seeds, digest, layout_digest, observation_condition
 from labference.truth.measurement import Block, Setup
 from labference.wire import ActionSpec, Capabilities
 from labference.world.world import World
@@ -42,13 +42,14 @@ def identify(
         contract=contract_digest(contract),
         assets=world.model_digest,
         policy=f"{plan.policy}: {capabilities.name} {capabilities.version}",
-        sensors=_sensors(capabilities),
+        sensors=observation_condition(capabilities),
         action=digest(plain(spec)),
         reports=capabilities.reports,
         history="online",
         intervention="none",
         budget=contract.budget_steps if plan.budget is None else plan.budget,
         physics=f"mujoco {mujoco.__version__}, {world.channels.timestep:g} s",
+        faults=digest(plain(plan.faults)),
         rendering=plan.render,
         evaluation=labference.__version__,
         campaign=plan.seed,
@@ -100,8 +101,3 @@ def run_record(
             "renderer": os.environ.get("MUJOCO_GL", ""),
         },
     }
-
-
-def _sensors(capabilities: Capabilities) -> str:
-    frames = "+".join(capabilities.cameras) or "no cameras"
-    return f"{frames}{' rgb-d' if capabilities.depth else ' rgb'}{' +readings' if capabilities.readings else ''}"

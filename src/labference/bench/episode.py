@@ -119,6 +119,7 @@ class Episode:
     def run(self, session: str) -> Ending:
         """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode."""
         try:
+            self._judged(self.referee.history)
             self._timed(lambda: self.system.reset(self.goal, self.spec, session))
             reason = self._loop()
             sentence = ""
@@ -130,12 +131,14 @@ class Episode:
             reason, sentence = "invalid", str(fault)
             self._settle_answer()
             self.recorder.events([Invalidated(self.world.tick, type(fault).__name__, sentence)])
+        except BaseException:
+            self._settle_answer()
+            raise
         self._judged(self.referee.finish(self.world.tick))
         verdict = judge(self.referee.history)
         return Ending(reason, verdict, self._steps, self.world.time, self._observations, self._clock, sentence)
 
     def _loop(self) -> str:
-        self._judged(self.referee.history)
         while True:
             if self.referee.completed:
                 self._settle_answer()
@@ -143,7 +146,7 @@ class Episode:
             if self._stop_at is not None and self.world.tick >= self._stop_at:
                 self._settle_answer()
                 return "stopped"
-            if self._steps >= self._budget:
+            if self._stop_at is None and self._steps >= self._budget:
                 self._settle_answer()
                 return "budget"
             if self._stop_at is None and (not self._queue or self.referee.pending):
@@ -190,7 +193,7 @@ class Episode:
             case Move():
                 self._queue.extend(commands)
                 if act.commits is not None:
-                    self._judged(self.referee.report(act.commits, tick))
+                    self._judged(self.referee.commit(act.commits, tick))
             case Wait():
                 periods = max(1, round(act.seconds * self.spec.rate_hz))
                 self._queue.extend(HOLD for _ in range(periods))

@@ -80,7 +80,7 @@ class Laboratory:
         setup = lay_out(self.contract, instance, seeds, plan.faults)
         path = folder.next_attempt(folder.episode_folder(out, index))
         try:
-            system = System(self._policy(plan.policy, seeds, setup), plan.policy, plan.deadline_s)
+            system = System(lambda: self._policy(plan.policy, seeds, setup), plan.policy, plan.deadline_s)
         except ServiceFault as fault:
             return _invalid(plan, index, path, fault, started)
         said = "not closed"

@@ -16,13 +16,23 @@ T = TypeVar("T")
 
 
 class System:
-    """A policy as the bench sees it: nothing it returns or is handed is shared with the bench."""
+    """A policy as the bench sees it: nothing it returns or is handed is shared with the bench.
 
-    def __init__(self, policy: Policy, name: str, deadline_s: float) -> None:
-        self._policy = policy
-        self._deadline = _Deadline(deadline_s, name)
+    `make` builds it. A policy that cannot be built, opened or understood is incompatible: `PlanError`.
+    """
+
+    def __init__(self, make: Callable[[], Policy], name: str, deadline_s: float) -> None:
         self.name = name
-        self.capabilities = self._open()
+        self._deadline = _Deadline(deadline_s, name)
+        try:
+            self._policy = self._ask(make)
+            self.capabilities = self._open()
+        except Refusal as refusal:
+            self._deadline.restore()
+            raise PlanError(f"{name!r} could not be opened: {refusal}") from refusal
+        except BaseException:
+            self._deadline.restore()
+            raise
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Begin an episode."""
@@ -43,27 +53,25 @@ class System:
         return "closed"
 
     def _open(self) -> Capabilities:
-        """Ask what the system is; one that cannot say is incompatible."""
-        try:
-            found = self._ask(self._policy.open)
-            if type(found) is not Capabilities:
-                raise Refusal("unsupported", f"open() returned a {type(found).__name__}, not Capabilities.")
-            capabilities: Capabilities = codec.copy(found)
-            _check(capabilities)
-        except Refusal as refusal:
-            self._deadline.restore()
-            raise PlanError(f"{self.name!r} could not be opened: {refusal}") from refusal
+        found = self._ask(self._policy.open)
+        if type(found) is not Capabilities:
+            raise Refusal("unsupported", f"open() returned a {type(found).__name__}, not Capabilities.")
+        capabilities: Capabilities = self._ask(lambda: codec.copy(found))
+        _check(capabilities)
         return capabilities
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Call the system; what it raises on its own account is an interface failure, not ours."""
         try:
-            with self._deadline:
+            self._deadline.start()
+            try:
                 return question()
-        except (Refusal, ServiceFault):
+            finally:
+                self._deadline.stop()
+        except (KeyboardInterrupt, Refusal, ServiceFault):
             raise
-        except (Exception, SystemExit) as error:
-            words = " ".join(str(error).split())[:200]
+        except BaseException as error:
+            words = " ".join(str(error).split())[:200].encode(errors="backslashreplace").decode()
             raise Refusal("exception", f"{self.name!r} raised {type(error).__name__}: {words}") from error
 
 
@@ -80,24 +88,36 @@ def _all(names: object) -> tuple[object, ...]:
 
 
 class _Deadline:
-    """Interrupt the calling code with `ServiceFault` after `seconds` of wall time, and every second from then on.
+    """Interrupt a call with `ServiceFault` after `seconds` of wall time, and again every second.
 
-    Only the main thread of a process on a POSIX system can be interrupted; elsewhere there is no deadline.
+    A late answer is no answer, whatever the callee did with the interrupt. Only the main thread of a process on a POSIX
+    system can be interrupted, and only between two steps of Python; elsewhere there is no deadline.
     """
 
     def __init__(self, seconds: float, name: str) -> None:
+        self._sentence = f"{name!r} gave no answer within {seconds:g} s; --deadline allows more."
         self._seconds = seconds
-        self._name = name
+        self._asking = self._expired = False
+        self._outer = (0.0, 0.0)
         self._works = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
         self._before = signal.signal(signal.SIGALRM, self._expire) if self._works else None
 
-    def __enter__(self) -> None:
+    def start(self) -> None:
+        """Begin to count."""
         if self._works:
-            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
+            self._asking, self._expired = True, False
+            self._outer = signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
 
-    def __exit__(self, *_: object) -> None:
-        if self._works:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
+    def stop(self) -> None:
+        """End the count; raise `ServiceFault` if it had run out."""
+        while self._asking:
+            try:
+                self._asking = False
+                signal.setitimer(signal.ITIMER_REAL, *self._outer)
+            except ServiceFault:  # the alarm rang on the way here
+                self._asking = True
+        if self._expired:
+            raise ServiceFault(self._sentence)
 
     def restore(self) -> None:
         """Give the alarm back to whoever had it."""
@@ -105,4 +125,6 @@ class _Deadline:
             signal.signal(signal.SIGALRM, self._before)
 
     def _expire(self, number: int, frame: FrameType | None) -> None:
-        raise ServiceFault(f"{self._name!r} gave no answer within {self._seconds:g} s; --deadline allows more.")
+        if self._asking:
+            self._expired = True
+            raise ServiceFault(self._sentence)

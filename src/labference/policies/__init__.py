@@ -23,11 +23,7 @@ class UnknownPolicy(Exception):
 
 def make_policy(name: str, seed: int) -> Policy:
     """Return the system called `name`, or an instance of `module:Class`, built with the policy seed."""
-    kind = find_policy(name)
-    try:
-        return kind(seed=seed)
-    except TypeError as error:
-        raise UnknownPolicy(f"{name!r} cannot be built with one keyword, seed: {error}.") from error
+    return find_policy(name)(seed=seed)
 
 
 def find_policy(name: str) -> Callable[..., Policy]:
@@ -41,10 +37,10 @@ def find_policy(name: str) -> Callable[..., Policy]:
         raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, or module:Class.")
     try:
         kind: Callable[..., Policy] = vars(importlib.import_module(module))[attribute]
-    except (ImportError, TypeError, ValueError) as error:
-        raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
     except KeyError:
         raise UnknownPolicy(f"Module {module!r} has no class {attribute!r}.") from None
+    except (Exception, SystemExit) as error:
+        raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
     if not isinstance(kind, type):
         raise UnknownPolicy(f"{name!r} is a {type(kind).__name__}; give a class.")
     return kind

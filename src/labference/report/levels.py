@@ -85,6 +85,7 @@ def _reports(summaries: Sequence[Summary]) -> tuple[Row, ...]:
         _row(summaries, "report correct", "of decisions open to reports", lambda s: s.reports.correct),
         _row(summaries, "report stated", "of decisions open to reports", lambda s: s.reports.identified),
         _row(summaries, "report accuracy", "correct, of stated", lambda s: s.reports.accuracy),
+        _row(summaries, "waiting reported", "of times to wait", lambda s: s.waits.correct),
         _row(summaries, "report = behaviour", "of decisions with both", lambda s: s.agreement),
     )
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from labference.records import folder
 from labference.records.reader import Run, read_run
 from labference.records.strict import DamagedError, named, plain
 from labference.tasks import contract_digest
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
-from labference.truth.identity import digest, layout_digest
+from labference.truth.identity import digest, layout_digest, observation_condition
 from labference.truth.measurement import SensorFault
 from labference.truth.verdict import judge
+from labference.wire import Capabilities
 
 from .replay import Replay, replay
 
@@ -47,6 +50,8 @@ def audit(path: Path) -> Audit:
         difference = next((said for check in CHECKS if (said := check(run, found)) is not None), None)
     except DamagedError as error:
         return Audit(path, 0, 0, str(error))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return Audit(path, 0, 0, f"A record lacks or garbles something: {type(error).__name__}: {error}.")
     return Audit(path, len(found.referee.history), found.end, difference)
 
 
@@ -59,8 +64,26 @@ def _evidence(run: Run, found: Replay) -> str | None:
         if entry["evidence"] != found.evidence.get(number, entry["evidence"]):
             again = found.evidence[number]
             return f"observations.jsonl line {number} evidence: online {entry['evidence']}, replay {again}."
-        if abs(entry["time"] - entry["tick"] * run.channels.timestep) > 1e-9:
-            return f"observations.jsonl line {number} says {entry['time']} s at tick {entry['tick']}."
+        said = _shown(run, found, entry)
+        if said is not None:
+            return f"observations.jsonl line {number} {said}"
+    return None
+
+
+def _shown(run: Run, found: Replay, entry: dict[str, Any]) -> str | None:
+    """Time, data ports and tool are what was measured at the tick of the delivery."""
+    tick = entry["tick"]
+    if abs(entry["time"] - tick * run.channels.timestep) > 1e-9:
+        return f"says {entry['time']} s at tick {tick}."
+    for reading, measured in zip(entry["readings"], found.readings.get(tick, []), strict=False):
+        for name, value in measured.items():
+            if reading[name] != value:
+                return f"reading {name}: delivered {reading[name]!r}, replay {value!r}."
+    if tick in found.tools:
+        place, opening = found.tools[tick]
+        off = max(abs(entry["robot"]["opening"] - opening), *np.abs(np.array(entry["robot"]["tcp"][:3]) - place))
+        if off > 2 * GRID:
+            return f"shows the tool {1000 * off:.3f} mm from where it was measured."
     return None
 
 
@@ -143,6 +166,12 @@ def _identity(run: Run, found: Replay) -> str | None:
         "identity.contract": contract_digest(contract),
         "identity.budget": plan["budget"] or contract.budget_steps,
         "contract.budget_steps": plan["budget"] or contract.budget_steps,
+        "contract.places": list(contract.places),
+        "contract.settle_s": contract.settle_s,
+        "contract.dwell_s": contract.dwell_s,
+        "contract.response_s": contract.response_s,
+        "identity.faults": digest(plan["faults"]),
+        "identity.sensors": observation_condition(_capabilities(run.run["policy"])),
         "identity.policy": f"{plan['policy']}: {run.run['policy']['name']} {run.run['policy']['version']}",
         "identity.reports": run.run["policy"]["reports"],
         "reports": run.run["policy"]["reports"],
@@ -154,6 +183,18 @@ def _identity(run: Run, found: Replay) -> str | None:
         if recorded != value:
             return f"run.json {path}: recorded {json.dumps(recorded)}, now {json.dumps(value)}."
     return None
+
+
+def _capabilities(record: dict[str, Any]) -> Capabilities:
+    return Capabilities(
+        name=record["name"],
+        version=record["version"],
+        actions=tuple(record["actions"]),
+        cameras=tuple(record["cameras"]),
+        depth=record["depth"],
+        readings=record["readings"],
+        reports=record["reports"],
+    )
 
 
 def _scores(run: Run, found: Replay) -> str | None:
@@ -171,6 +212,7 @@ def _scores(run: Run, found: Replay) -> str | None:
         "queries": len(run.lines(folder.OBSERVATIONS)),
         "simulated_s": sum(found.periods) * run.channels.timestep,
         "reason": _reason(run, found),
+        "sentence": next((json.loads(line)["sentence"] for line in run.events() if line.startswith(REFUSED)), ""),
     }
     online = {**run.scores, **run.scores["verdict"]}
     for name in sorted(again):

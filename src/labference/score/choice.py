@@ -40,6 +40,11 @@ def physical(verdict: Verdict) -> list[dict[str, Any]]:
     return [decision for decision in verdict["decisions"] if decision["physical"]]
 
 
+def waits(decision: dict[str, Any]) -> bool:
+    """Return whether waiting was the only legal answer."""
+    return bool(decision["legal"]) and all(operation["kind"] == "wait" for operation in decision["legal"])
+
+
 def choices(decisions: Sequence[dict[str, Any]]) -> Choices:
     """Return the behavioural rates over `decisions`."""
     identified = [decision for decision in decisions if decision["choice"] is not None]

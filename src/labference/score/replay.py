@@ -14,7 +14,7 @@ from labference.records.strict import DamagedError, line
 from labference.tasks import find_task
 from labference.truth.contract import TaskContract, cells_of, read_cells
 from labference.truth.events import Event, Physical
-from labference.truth.measurement import LENGTH, SensorFault
+from labference.truth.measurement import LENGTH, OK, STATUSES, SensorFault
 from labference.truth.referee import Referee
 
 CLOSED_AT_END = '"because":"end of episode"'
@@ -28,6 +28,9 @@ class Replay:
     end        tick at which the measurements end
     periods    ticks of each control period after the handoff
     gripper    commanded gripper opening [m] at each control period's first tick
+    poses      (n, 7) grid poses of the items at the handoff
+    tools      position of the tool centre point (3,) [m] and measured opening [m] at each control period's first tick
+    readings   what the instruments' data ports show at the end of each block
     snapshots  lines that `online_scores.jsonl` should hold
     evidence   evidence version at each delivery
     untold     the first statement that lies beyond the measurements, if any
@@ -40,6 +43,8 @@ class Replay:
     periods: list[int] = field(default_factory=list)
     gripper: dict[int, float] = field(default_factory=dict)
     poses: Any = None
+    tools: dict[int, Any] = field(default_factory=dict)
+    readings: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     snapshots: list[str] = field(default_factory=list)
     evidence: dict[int, int] = field(default_factory=dict)
     untold: str | None = None
@@ -84,10 +89,21 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
     for block in run.blocks():
         if started and block.tick != found.end:
             raise DamagedError(f"measurements.bin jumps from tick {found.end} to {block.tick}.")
-        first_events = found.referee.observe(block, read_cells(cells, block))
+        readouts = read_cells(cells, block)
+        first_events = found.referee.observe(block, readouts)
+        found.readings[block.end] = [
+            {
+                "instrument": name,
+                "value": float(readout.shown[-1]) if readout.status[-1] == OK else None,
+                "stable": bool(readout.stable[-1]),
+                "status": STATUSES[readout.status[-1]],
+            }
+            for name, readout in zip(run.channels.cells, readouts, strict=True)
+        ]
         if block.tick >= 0:
             found.periods.append(block.ticks)
             found.gripper[block.tick] = float(block.opening[0, 1]) * LENGTH
+            found.tools[block.tick] = block.pose[0, -1, :3] * LENGTH, float(block.opening[0, 0]) * LENGTH
             _judged(found, first_events, block.end)
         else:
             found.poses = block.pose[-1, :-1]
@@ -120,6 +136,8 @@ def _tell(found: Replay, statement: Statement) -> None:
             events = referee.deliver(statement.observation, tick)
         case "Stop":
             events = referee.stop(tick)
+        case "Move":
+            events = referee.commit(operation(statement.operation), tick)
         case _:
             events = referee.report(operation(statement.operation), tick)
     _judged(found, events, tick)

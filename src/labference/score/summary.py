@@ -33,6 +33,7 @@ class Summary:
     selection    episodes whose first opportunity was answered correctly, of all scored: the paper's table 3
     first        B_next and C_id over the first opportunities, which every system meets in the same states
     all          the same over every opportunity the policy reached, states of its own making
+    reports      the explicit track where an operation or stopping was due; `waits` where only waiting was
     execution    correct choices whose own attempt was physically confirmed
     completion   completion bounds over the planned population while episodes are unresolved
     categories   how often each event category occurred, and in how many episodes
@@ -49,6 +50,7 @@ class Summary:
     all: Choices
     reach: tuple[Reach, ...]
     reports: Choices
+    waits: Choices
     agreement: Rate
     execution: Rate
     physical: Rate
@@ -70,6 +72,7 @@ def summarise(campaign: Campaign) -> Summary:
     every = [entry for verdict in verdicts for entry in verdict["decisions"]]
     first = [found[0] if found else UNREACHED for found in decisions]
     valid = rate(verdict["valid"] for verdict in verdicts)
+    reporting = any(score["reports"] for score in scores)
     longest = max((len(found) for found in decisions), default=0)
     return Summary(
         system=campaign.condition["policy"],
@@ -81,7 +84,8 @@ def summarise(campaign: Campaign) -> Summary:
         first=choice.choices(first),
         all=choice.choices([entry for found in decisions for entry in found]),
         reach=tuple(choice.reach(verdicts, number) for number in range(1, longest + 1)),
-        reports=choice.reports([entry for entry in every if entry["report"] is not None or _reporting(scores)]),
+        reports=choice.reports([entry for entry in every if reporting and not choice.waits(entry)]),
+        waits=choice.reports([entry for entry in every if reporting and choice.waits(entry)]),
         agreement=choice.agreement(every),
         execution=Rate(
             sum(verdict["correct_confirmed"] for verdict in verdicts),
@@ -97,11 +101,6 @@ def summarise(campaign: Campaign) -> Summary:
         reasons=dict(Counter(score["reason"] for score in scores)),
         runtime=_runtime(scores),
     )
-
-
-def _reporting(scores: list[dict[str, Any]]) -> bool:
-    """Return whether the system offered the report track."""
-    return any(score["reports"] for score in scores)
 
 
 def _categories(verdicts: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:

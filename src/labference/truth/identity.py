@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from labference.wire import Capabilities
+
 POLICY_STREAM = 1
 """Keeps the policy stream apart from the others when both roots are the same number."""
 
@@ -24,6 +26,7 @@ SHARED = (
     "intervention",
     "budget",
     "physics",
+    "faults",
     "rendering",
     "evaluation",
     "campaign",
@@ -47,7 +50,7 @@ class Seeds:
     def of(cls, campaign: int, index: int, policy: int) -> Seeds:
         """Derive the seeds of episode `index`.
 
-        The policy stream has a root of its own: what a tested system is handed does not lead back to its instance.
+        The policy stream has a root of its own: what a tested system is handed says nothing of the campaign seed.
         """
         task_state, layout = np.random.SeedSequence([campaign, index]).generate_state(2, np.uint32)
         (own,) = np.random.SeedSequence([policy, index], spawn_key=(POLICY_STREAM,)).generate_state(1, np.uint32)
@@ -72,6 +75,7 @@ class RunId:
     intervention: str
     budget: int
     physics: str
+    faults: str
     rendering: str
     evaluation: str
     campaign: int
@@ -88,6 +92,12 @@ class RunId:
 def layout_digest(poses: object, fixtures: object) -> str:
     """Return the hash of a realised layout: item poses on their grid at the handoff, and where instruments stand."""
     return digest({"pose": poses, "fixtures": fixtures})
+
+
+def observation_condition(capabilities: Capabilities) -> str:
+    """Return which sensors a system is given, in words."""
+    frames = "+".join(capabilities.cameras) or "no cameras"
+    return f"{frames}{' rgb-d' if capabilities.depth else ' rgb'}{' +readings' if capabilities.readings else ''}"
 
 
 def digest(value: object) -> str:

@@ -142,21 +142,27 @@ class Referee:
         """Take note that `observation` reached the policy boundary; open the opportunity that waited for it."""
         first = len(self.history)
         decidable = self.contract.evidence(self.state) is not None
-        if decidable and self.waiting is not None:
-            self._close(self.waiting, tick, "new evidence")
+        if self.waiting is not None and (decidable or self._attempted):
+            self._close(self.waiting, tick, "nothing to wait for")
             self.waiting = None
         if self.pending:
             self.pending = False
             self._close(self.current, tick, "new evidence")
             self.current = self._open(observation, tick)
-        elif self.reports and not decidable and self.waiting is None:
+        elif self.reports and not decidable and not self._attempted and self.waiting is None:
             self.waiting = self._open(observation, tick)
         return self.history[first:]
 
     def report(self, operation: Operation, tick: int) -> list[Event]:
         """Score an explicit statement of the next operation, on its own track."""
+        return self._stated(self.waiting or self.current, operation, tick)
+
+    def commit(self, operation: Operation, tick: int) -> list[Event]:
+        """Score the operation that a motion says it serves: a report, but never an answer to waiting."""
+        return self._stated(self.current, operation, tick)
+
+    def _stated(self, now: Opportunity | None, operation: Operation, tick: int) -> list[Event]:
         first = len(self.history)
-        now = self.waiting or self.current
         if now is None:
             self._add(Noted(tick, "unbound_report", operation))
         elif now.report is not None:
@@ -224,6 +230,8 @@ class Referee:
         self.state = self.contract.update(before, event)
         if isinstance(event, Settled | Fell):
             self._concluded(event)
+            if self.current is not None and self.contract.located(before) != self.contract.located(self.state):
+                self.current.concluded = True
         rule = self.contract.violation(before, event)
         if rule is not None:
             self._add(Violated(event.tick, rule, event.item if isinstance(event, Grasped | Settled | Fell) else ""))
@@ -237,7 +245,7 @@ class Referee:
         legal = self.current.legal if self.current is not None else frozenset()
         if operation not in legal:
             self._errors[event.item] = operation
-            if operation in self._confirmed:
+            if operation in self._confirmed and operation not in self.contract.outstanding(self.state):
                 self._add(Noted(event.tick, "needless_repetition", operation))
         self._choose(event.tick, operation)
 

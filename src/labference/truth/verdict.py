@@ -20,6 +20,15 @@ CATEGORIES = (
     "late_report",
     "unbound_report",
 )
+FLAWS = (
+    "premature_advancement",
+    "needless_repetition",
+    "early_termination",
+    "recovery",
+    "operation_failure",
+    "late_choice",
+)
+"""Categories without which a completion is clean; reports are a track of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class Verdict:
     correct_attempts   correct first choices; `correct_confirmed` those whose own attempt was physically confirmed
     physical           the terminal predicate held for the registered duration, at tick `completed`
     valid              physical completion without an irreversible violation
-    clean              valid, every eligible opportunity answered correctly, no failure, no premature or needless step
+    clean              valid, every eligible opportunity answered correctly and at once, nothing failed or recovered
     recovered          valid, after a documented error or failure that was put right
     coverage           identified choices over eligible opportunities, as a pair of counts
     stopped            tick at which the system declared the task finished
@@ -82,9 +91,9 @@ def judge(history: Iterable[Event]) -> Verdict:
     stopped = next((event.tick for event in history if isinstance(event, Stopped)), None)
     eligible = [decision for decision in decisions if decision.physical]
     identified = [decision for decision in eligible if decision.choice is not None]
-    flaws = {"premature_advancement", "needless_repetition", "operation_failure", "late_choice", "early_termination"}
-    flawless = not violations and not any(categories[name] for name in flaws)
-    wrong = any(decision.correct is False for decision in identified)
+    flawless = not violations and not any(categories[name] for name in FLAWS)
+    wrong = any(decision.correct is False for decision in decisions)
+    revised = any(track == "behaviour" for decision in decisions for _, track, _ in decision.revisions)
     valid = completed is not None and not violations
     attempted, confirmed = _execution(history, decisions)
     return Verdict(
@@ -95,7 +104,7 @@ def judge(history: Iterable[Event]) -> Verdict:
         physical=completed is not None,
         completed=completed,
         valid=valid,
-        clean=valid and flawless and not wrong and len(identified) == len(eligible),
+        clean=valid and flawless and not wrong and not revised and len(identified) == len(eligible),
         recovered=valid and categories["recovery"] > 0,
         coverage=(len(identified), len(eligible)),
         violations=violations,
