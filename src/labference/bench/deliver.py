@@ -10,13 +10,29 @@ from labference.wire import Goal, Observation, Senses, codec
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An observation as it leaves the policy boundary, and the digest of the message that carried it."""
+    """An observation as it leaves the policy boundary, and the digest of the messages that carry it."""
 
     observation: Observation
     sha256: str
 
 
-def deliver(number: int, goal: Goal, senses: Senses) -> Delivery:
-    """Return observation `number` as a decoded copy: the receiver never shares memory with the bench."""
-    message = codec.encode(Observation(number, goal, senses))
-    return Delivery(codec.decode(message), hashlib.sha256(message).hexdigest())
+class Courier:
+    """Deliver the observations of one episode as decoded copies: the receiver never shares memory with the bench.
+
+    The goal does not change within an episode and crosses once; what a receiver does to its copy stays with it.
+    """
+
+    def __init__(self, goal: Goal) -> None:
+        message = codec.encode(goal)
+        self._goal: Goal = codec.decode(message)
+        self._digest = hashlib.sha256(message)
+        self.delivered = 0
+
+    def deliver(self, senses: Senses) -> Delivery:
+        """Return the next observation, counted from 1."""
+        self.delivered += 1
+        message = codec.encode(senses)
+        digest = self._digest.copy()
+        digest.update(b"%d" % self.delivered)
+        digest.update(message)
+        return Delivery(Observation(self.delivered, self._goal, codec.decode(message)), digest.hexdigest())

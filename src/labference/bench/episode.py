@@ -32,7 +32,7 @@ from labference.world.faults import SimulationFault
 from labference.world.world import World
 
 from .admit import Admitted, admit
-from .deliver import deliver
+from .deliver import Courier
 from .system import System
 
 STATEMENTS = 16
@@ -112,7 +112,7 @@ class Episode:
         self._queue: deque[np.ndarray] = deque()
         self._answer: Answer | None = None
         self._steps = 0
-        self._observations = 0
+        self._courier = Courier(self.goal)
         self._statements = 0
         self._stop_at: int | None = None
 
@@ -136,7 +136,7 @@ class Episode:
             raise
         self._judged(self.referee.finish(self.world.tick))
         verdict = judge(self.referee.history)
-        return Ending(reason, verdict, self._steps, self.world.time, self._observations, self._clock, sentence)
+        return Ending(reason, verdict, self._steps, self.world.time, self._courier.delivered, self._clock, sentence)
 
     def _loop(self) -> str:
         while True:
@@ -162,11 +162,10 @@ class Episode:
         senses = self.world.sense(wants.cameras, depth=wants.depth, readings=wants.readings)
         if wants.cameras:
             self._clock.rendering += time.perf_counter() - started
-        self._observations += 1
-        delivery = deliver(self._observations, self.goal, senses)
+        delivery = self._courier.deliver(senses)
         tick = self.world.tick
         self.recorder.observation(delivery.observation, tick, self.referee.evidence, delivery.sha256)
-        self._judged(self.referee.deliver(self._observations, tick))
+        self._judged(self.referee.deliver(self._courier.delivered, tick))
         before = self._clock.model
         answer = self._timed(lambda: self.system.act(delivery.observation))
         self._accept(admit(answer, self.spec, self.goal, wants), self._clock.model - before)
@@ -188,7 +187,7 @@ class Episode:
             raise Refusal(
                 "too_many", f"{self._statements} reports in a row; at most {STATEMENTS} without a Move or Wait."
             )
-        self._answer = Answer(act, tick, self._observations, admitted.clipped, seconds, commands)
+        self._answer = Answer(act, tick, self._courier.delivered, admitted.clipped, seconds, commands)
         match act:
             case Move():
                 self._queue.extend(commands)

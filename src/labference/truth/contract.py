@@ -155,7 +155,9 @@ class TaskContract(Protocol[I, S]):
     def terminal(
         self, state: S, block: Block, readouts: tuple[Readout, ...], channels: Channels, place: np.ndarray
     ) -> np.ndarray:
-        """Return for each tick of `block` whether the terminal predicate holds, (k,) bool."""
+        """Return for each tick of `block` whether the terminal predicate holds, (k,) bool; never while operations are
+        outstanding in `state`.
+        """
         ...
 
 

@@ -287,12 +287,14 @@ class Referee:
         self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray, stretches: list[tuple[int, Any]]
     ) -> None:
         """Count uninterrupted ticks of the terminal predicate, each judged in the state of its own tick."""
+        before = int(self._dwell.held[0])
+        if not before and len(stretches) == 1 and self.contract.outstanding(self.state):
+            return
         holds = np.zeros(block.ticks, dtype=bool)
         ends = [start for start, _ in stretches[1:]] + [block.ticks]
         for (start, state), end in zip(stretches, ends, strict=True):
             if end > start:
                 holds[start:end] = self.contract.terminal(state, block, readouts, self.channels, place)[start:end]
-        before = int(self._dwell.held[0])
         if not before and not holds.any():
             return
         run = self._dwell.update(holds[:, None])[:, 0]

@@ -65,7 +65,7 @@ def decode(message: bytes) -> Any:
     """Return a fresh copy of what was encoded."""
     try:
         (size,) = _HEAD.unpack_from(message)
-        head = json.loads(message[_HEAD.size : _HEAD.size + size])
+        head = json.loads(message[_HEAD.size : _HEAD.size + size].decode())
         value, end = _unpack(head, message, _HEAD.size + size)
     except (struct.error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise Refusal("malformed", f"A message of {len(message)} bytes is malformed: {error}.") from error
