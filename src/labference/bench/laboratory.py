@@ -83,7 +83,6 @@ class Laboratory:
             system = System(lambda: self._policy(plan.policy, seeds, setup), plan.policy, plan.deadline_s)
         except ServiceFault as fault:
             return _invalid(plan, index, path, fault, started)
-        said = "not closed"
         try:
             self._negotiate(plan, system.capabilities)
             prepared = self.prepare(instance, seeds, setup, reports=system.capabilities.reports)

@@ -13,6 +13,7 @@ from labference.motion.grasp import Grasp, Outline, grasp_standing, release_open
 from labference.motion.kinematics import Arm, Unreachable, top_down
 from labference.motion.pick import pick
 from labference.motion.place import Placement, place
+from labference.motion.player import Player
 from labference.motion.skill import grip, home
 from labference.motion.spot import Disc, Rectangle, free_spot
 from labference.truth.contract import TaskContract
@@ -81,7 +82,7 @@ class Reference:
         self._contract = contract
         self._scene = scene
         self._arm = arm
-        self._script: Script[None] | None = None
+        self._player = Player(self._work)
 
     def open(self) -> Capabilities:
         """Declare no sensors: the executor reads the truth."""
@@ -89,14 +90,11 @@ class Reference:
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Start over."""
-        self._script = None
+        self._player.restart()
 
     def act(self, observation: Observation) -> Act:
         """Return the next act of the script."""
-        if self._script is None:
-            self._script = self._work(observation)
-            return next(self._script)
-        return self._script.send(observation)
+        return self._player.act(observation)
 
     def close(self) -> None:
         """Release nothing."""

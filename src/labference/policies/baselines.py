@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labference.motion import Arm
+from labference.motion.player import Player
 from labference.sight import CAMERAS
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Script, Stop
 from labference.wire.labware import WEIGHTS
@@ -72,20 +73,17 @@ class Mover:
     def __init__(self) -> None:
         self._arm = Arm()
         self._grams = 0
-        self._script: Script[None] | None = None
+        self._player = Player(self._work)
 
     def start(self, spec: ActionSpec, grams: int) -> None:
         """Forget the last episode; `grams` is the standard to move."""
         self._arm = self._arm if spec == self._arm.spec else Arm(spec)
         self._grams = grams
-        self._script = None
+        self._player.restart()
 
     def act(self, observation: Observation) -> Act:
         """Return the next act of the script."""
-        if self._script is None:
-            self._script = self._work(observation)
-            return next(self._script)
-        return self._script.send(observation)
+        return self._player.act(observation)
 
     def _work(self, observation: Observation) -> Script[None]:
         last = yield from look(self._arm, observation)

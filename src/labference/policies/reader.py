@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from labference.motion import Arm
+from labference.motion.player import Player
 from labference.sight import CAMERAS, WeighingView
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Refusal, Script, Stop, Wait
 
@@ -33,7 +34,7 @@ class Reader:
     def __init__(self, seed: int = 0) -> None:
         del seed  # nothing is drawn
         self._arm = Arm()
-        self._script: Script[None] | None = None
+        self._player = Player(self._work)
 
     def open(self) -> Capabilities:
         """Declare joint commands and RGB-D frames of three cameras; no data port."""
@@ -44,14 +45,11 @@ class Reader:
         if spec != self._arm.spec:
             self._arm = Arm(spec)
         self._target = read_target(goal.instruction)
-        self._script = None
+        self._player.restart()
 
     def act(self, observation: Observation) -> Act:
         """Return the next act of the script."""
-        if self._script is None:
-            self._script = self._work(observation)
-            return next(self._script)
-        return self._script.send(observation)
+        return self._player.act(observation)
 
     def close(self) -> None:
         """Release nothing."""
