@@ -13,15 +13,19 @@ import numpy as np
 import pytest
 
 from labference.truth.measurement import (
+    ENVIRONMENT,
     FAULT,
     HAND,
     ITEM,
     LEFT,
+    POLICY,
     RIGHT,
     SPEED,
     STATUSES,
     Block,
+    Carry,
     Pose,
+    Rearrangement,
     SensorFault,
     Setup,
 )
@@ -61,7 +65,7 @@ def world() -> Iterator[World]:
 def digest(*blocks: Block) -> str:
     sha = hashlib.sha256()
     for block in blocks:
-        for array in (block.pose, block.speed, block.touch, block.opening, block.force):
+        for array in (block.pose, block.speed, block.touch, block.opening, block.force, block.fixtures):
             sha.update(array.tobytes())
     return sha.hexdigest()
 
@@ -193,6 +197,7 @@ def test_now_is_the_first_row_of_what_follows_and_disturbs_nothing(world: World)
     assert (now.tick, now.ticks) == (25, 1)
     for name in ("pose", "speed", "touch", "opening", "force"):
         np.testing.assert_array_equal(getattr(now, name)[0], getattr(expected, name)[0])
+    np.testing.assert_array_equal(now.fixtures, expected.fixtures)
     assert digest(world.step(REACH, 5)[0]) == digest(expected)
 
 
@@ -202,6 +207,59 @@ def test_a_command_arrives_at_the_last_step(world: World) -> None:
     np.testing.assert_array_equal(world.sense().robot.command, REACH)
     np.testing.assert_array_equal(world._data.ctrl[:7], REACH[:7])
     assert world.tick == 25
+
+
+def test_a_block_says_where_fixtures_stand_and_who_acts(world: World) -> None:
+    prepared = world.prepare(replace(SETUP, fixtures={"balance": Pose(0.50, 0.22, 0.0, -0.3)}))
+    assert world.channels.fixtures == ("balance",)
+    turned = round(np.cos(0.15) * 1e5), 0, 0, -round(np.sin(0.15) * 1e5)
+    assert prepared.fixtures.dtype == np.int32
+    assert prepared.fixtures.tolist() == [[500_000, 220_000, 0, *turned]]
+    ours, _ = world.step(HOLD, 5)
+    theirs, _ = world.step(HOLD, 5, ENVIRONMENT)
+    assert [block.control for block in (prepared, ours, theirs)] == [POLICY, POLICY, ENVIRONMENT]
+    assert [block.generation for block in (prepared, ours, theirs)] == [0, 0, 0]
+
+
+def test_a_rearranged_balance_weighs_what_was_carried_with_it(world: World) -> None:
+    world.prepare(SETUP)
+    before, after = SETUP.fixtures["balance"], Pose(0.46, 0.27, 0.0, 0.3)
+    at = world.now().pose[0, 0, :3] * 1e-6 - (before.x, before.y, before.z)
+    change = Rearrangement({"balance": after}, (Carry("sample", before, after),), {"w10": Pose(0.45, -0.15, 0.0005)})
+    world.rearrange(change)
+    now = world.now()
+    assert now.generation == 1
+    c, s = np.cos(after.yaw), np.sin(after.yaw)
+    expected = after.x + c * at[0] - s * at[1], after.y + s * at[0] + c * at[1], at[2]
+    np.testing.assert_allclose(now.pose[0, 0, :3] * 1e-6, expected, atol=2e-6)
+    assert now.pose[0, 1, :3].tolist() == [450_000, -150_000, 500]
+    block, (readout,) = world.step(HOLD, 1500)
+    assert block.fixtures[0, :2].tolist() == [460_000, 270_000]
+    assert (readout.shown[-1], readout.stable[-1]) == (137.0, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (Rearrangement({"rack": Pose(0.5, 0.0, 0.0)}), "Not in this laboratory: rack"),
+        (Rearrangement({"w10": Pose(0.5, 0.0, 0.0)}), "Not in this laboratory: w10"),
+        (Rearrangement({}, items={"tube": Pose(0.5, 0.0, 0.0)}), "Not in this laboratory: tube"),
+        (Rearrangement({}, (Carry("tube", Pose(0, 0, 0), Pose(1, 0, 0)),)), "Not in this laboratory: tube"),
+        (
+            Rearrangement({}, (Carry("w10", Pose(0, 0, 0), Pose(1, 0, 0)),), {"w10": Pose(0, 0, 0)}),
+            "Moved twice.*: w10",
+        ),
+    ],
+)
+def test_a_rearrangement_of_what_is_not_there_is_refused_and_changes_nothing(
+    world: World, change: Rearrangement, message: str
+) -> None:
+    world.prepare(SETUP)
+    before = digest(world.now())
+    with pytest.raises(SetupError, match=message):
+        world.rearrange(change)
+    assert digest(world.now()) == before
+    assert world.generation == 0
 
 
 @pytest.mark.parametrize("command", [HOLD[:7], np.full(8, np.nan)])
@@ -328,6 +386,11 @@ def test_an_unknown_camera_is_refused_with_those_that_exist(world: World) -> Non
         ({"items": {}}, "No pose for sample, w10"),
         ({"fixtures": {}}, "No pose for balance"),
         ({"masses": {"ghost": 0.1}}, "Not in this laboratory: ghost"),
+        ({"after": {"ghost": Pose(0.5, 0.0, 0.0)}}, "Not in this laboratory: ghost"),
+        ({"colours": {"ghost": (1.0, 0.0, 0.0)}}, "Not in this laboratory: ghost"),
+        ({"colours": {"w10": (1.0, 0.0, 0.0)}}, "'w10' has nothing to colour"),
+        ({"held": ("ghost", 0.1)}, "Not in this laboratory: ghost"),
+        ({"held": ("w10", 0.01)}, "'w10' cannot start in the hand"),
         ({"masses": {"sample": 0.0}}, "must be positive, not 0.0 kg"),
         ({"items": ITEMS | {"w10": Pose(0.38, -0.25, 200.0)}}, "Still moving: w10"),
         ({"items": ITEMS | {"w10": Pose(2.0, 0.0, 0.0)}}, "Still moving: w10"),

@@ -5,7 +5,7 @@ Live scoring and the replay audit both start from these integers, so they cannot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,10 @@ SPEED = 1e-4
 LEFT, RIGHT, HAND, ITEM = 0, 1, 2, 3
 """Touch bits: left finger, right finger, any other part of hand or arm, another item. Surfaces follow."""
 FIRST_SURFACE = 4
+POLICY, ENVIRONMENT, HANDOFF = 0, 1, 2
+"""The control mask: the tested system acts; the environment does, and operation recognition pauses; the environment's
+last block, at whose end the tested system is shown the scene again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,14 @@ class Channels:
     items      free bodies, in column order
     surfaces   what can carry an item, in the order of touch bits from `FIRST_SURFACE`
     cells      load cells, in the order of `Block.force`
+    fixtures   instruments and racks that the environment may move, in the order of `Block.fixtures`
     timestep   physics step [s]
     """
 
     items: tuple[str, ...]
     surfaces: tuple[str, ...]
     cells: tuple[str, ...]
+    fixtures: tuple[str, ...]
     timestep: float
 
     def bit(self, surface: str) -> int:
@@ -53,6 +59,9 @@ class Block:
     touch     (k, n + 1) uint16: what touches each item; the last column is what the hand and arm touch
     opening   (k, 2) int32: distance between the finger pads, measured and commanded, / LENGTH
     force     (k, c) float32: upward force on each load cell [N], NaN where the sensor failed
+    fixtures  (f, 7) int32: where each fixture stands throughout the block, on the grid of `pose`
+    control   who decides what happens: `POLICY`, `ENVIRONMENT`, or `HANDOFF` for the environment's last block
+    generation  how often the environment has rebuilt free bodies
     """
 
     tick: int
@@ -61,6 +70,9 @@ class Block:
     touch: np.ndarray
     opening: np.ndarray
     force: np.ndarray
+    fixtures: np.ndarray
+    control: int = POLICY
+    generation: int = 0
 
     @property
     def ticks(self) -> int:
@@ -95,12 +107,16 @@ OK, OVERLOAD, UNDERLOAD, FAULT = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where something starts: position [m] in the robot base frame and a turn about the vertical [rad]."""
+    """Where something starts: position [m] in the robot base frame, and a turn about the vertical [rad].
+
+    `lean` follows the turn: a small rotation vector about x and y [rad].
+    """
 
     x: float
     y: float
     z: float
     yaw: float = 0.0
+    lean: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +138,11 @@ class Setup:
     masses    mass [kg] per free body whose mass the instance decides
     on_cell   items that the load cells must not carry while they are zeroed
     faults    sensor faults to inject
+    colours   red, green and blue (0..1) of the coloured shapes of an item
+    held      an item that the closed gripper holds from the start, and how far above its origin the tool centre point
+              is [m]; its pose in `items` does not count
+    after     where fixtures stand, and items that the environment brings or moves, once it has acted; empty where it
+              never does
     """
 
     items: dict[str, Pose]
@@ -129,3 +150,47 @@ class Setup:
     masses: dict[str, float]
     on_cell: tuple[str, ...] = ()
     faults: tuple[SensorFault, ...] = ()
+    colours: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    held: tuple[str, float] | None = None
+    after: dict[str, Pose] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """Move a free body rigidly with a frame from `before` to `after`: T' = after before^-1 T (equation 10)."""
+
+    item: str
+    before: Pose
+    after: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class Rearrangement:
+    """What the environment changes between two physics steps; bodies that it moves are rebuilt at zero velocity.
+
+    fixtures  new poses of fixtures
+    carried   free bodies that keep their pose relative to a frame
+    items     free bodies that get a pose of their own
+    """
+
+    fixtures: dict[str, Pose]
+    carried: tuple[Carry, ...] = ()
+    items: dict[str, Pose] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """An occluded environment transition (paper section 8.3): cover, rearrange, settle, check, reveal.
+
+    cover    fixture that hides what changes
+    inside   where the cover stands while it hides
+    aside    beside the bench, where it comes from and goes to in a straight line
+    outside  where it waits, out of sight
+    change   what happens below it
+    """
+
+    cover: str
+    inside: Pose
+    aside: Pose
+    outside: Pose
+    change: Rearrangement

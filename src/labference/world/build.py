@@ -13,10 +13,13 @@ from .built import TCP_POSITION, Built, Camera, Cell, Display, resolve
 from .engine import mujoco
 from .parts import Part
 from .parts.balance import GRAVITY, LoadCellReadout
-from .robot import HARD, PREFIX, load_robot
+from .parts.contact import Contact
+from .robot import PREFIX, load_robot
 
 Look = str | tuple[float, float, float, float] | None
 Vector = tuple[float, float, float]
+Axes = tuple[float, ...] | None
+Solid = bool | Contact
 SHAPE = mujoco.mjtGeom
 
 ROLLING = [0.6, 0.003, 0.0005]
@@ -28,6 +31,8 @@ FOOT_GAP = 0.0004
 """Gap between the bottom of an item's cylinder and the surface it stands on [m]; contacts give way by a tenth of it."""
 LARGEST = (960, 720)
 """Largest frame, width and height in pixels; rendering is supersampled by two."""
+NO_SLIP = 4
+"""Extra solver iterations over friction alone; without them, what only friction holds sinks by 1.4 mm/s."""
 
 
 def build(parts: tuple[Part, ...], timestep: float) -> Built:
@@ -45,7 +50,8 @@ class Bench:
     """What parts draw themselves with.
 
     Positions and half-lengths are in metres in the frame of the given body. A `look` is a material name, an RGBA
-    colour, or None for a shape that only collides. Shapes with `solid=False` only show.
+    colour, or None for a shape that only collides. Shapes with `solid=False` only show; a `Contact` says how a solid
+    one touches others. `axes` are the x and y axes of a turned shape.
     """
 
     def __init__(self, timestep: float) -> None:
@@ -56,6 +62,21 @@ class Bench:
         self.cells: list[Cell] = []
         self.cameras: list[Camera] = []
         self.displays: list[Display] = []
+        self.grips: dict[str, float] = {}
+        self.colours: dict[str, list[tuple[str, float]]] = {}
+        self._meshes: set[str] = set()
+
+    def hold_by_friction(self) -> None:
+        """Let friction alone hold things for long, at some cost per step."""
+        self.spec.option.noslip_iterations = NO_SLIP
+
+    def gripped(self, item: str, radius: float) -> None:
+        """Let an instance start with `item` in the hand, between fingers that are `radius` [m] from its axis."""
+        self.grips[item] = radius
+
+    def coloured(self, item: str, shape: str, shade: float = 1.0) -> None:
+        """Let an instance colour `shape`, with its colour times `shade`; the shape must have a colour as its look."""
+        self.colours.setdefault(item, []).append((shape, shade))
 
     def item(self, name: str) -> Any:
         """Return a new free body: something that the robot may carry."""
@@ -69,9 +90,7 @@ class Bench:
         self.fixtures.append(name)
         return self.spec.worldbody.add_body(name=name, mocap=True)
 
-    def attached(
-        self, name: str, parent: Any, position: Vector = (0, 0, 0), axes: tuple[float, ...] | None = None
-    ) -> Any:
+    def attached(self, name: str, parent: Any, position: Vector = (0, 0, 0), axes: Axes = None) -> Any:
         """Return a new body fixed to `parent`, or to the world if None; `axes` are its x and y axes."""
         body = (parent or self.spec.worldbody).add_body(name=name, pos=list(position))
         if axes is not None:
@@ -86,11 +105,28 @@ class Bench:
         *,
         look: Look,
         mass: float = 0.0,
-        solid: bool = True,
+        solid: Solid = True,
         name: str = "",
+        axes: Axes = None,
     ) -> Any:
         """Add a box of half-lengths `half`."""
-        return self._geom(body, SHAPE.mjGEOM_BOX, half, position, look, mass, solid, name)
+        box = self._geom(body, SHAPE.mjGEOM_BOX, half, position, look, mass, solid, name)
+        if axes is not None:
+            _orient(box, axes)
+        return box
+
+    def ball(
+        self, body: Any, radius: float, centre: Vector, *, look: Look, mass: float = 0.0, solid: Solid = True
+    ) -> Any:
+        """Add a sphere."""
+        return self._geom(body, SHAPE.mjGEOM_SPHERE, (radius, 0, 0), centre, look, mass, solid, "")
+
+    def capsule(
+        self, body: Any, radius: float, low: float, high: float, *, look: Look, mass: float = 0.0, solid: Solid = True
+    ) -> Any:
+        """Add an upright cylinder with round ends, whose axis goes from height `low` to `high`."""
+        size, centre = (radius, (high - low) / 2, 0), (0, 0, (low + high) / 2)
+        return self._geom(body, SHAPE.mjGEOM_CAPSULE, size, centre, look, mass, solid, "")
 
     def cylinder(
         self,
@@ -101,7 +137,7 @@ class Bench:
         *,
         look: Look,
         mass: float = 0.0,
-        solid: bool = True,
+        solid: Solid = True,
         name: str = "",
     ) -> Any:
         """Add an upright cylinder."""
@@ -124,10 +160,59 @@ class Bench:
         geom = self.cylinder(body, radius, height, (0, 0, middle), look=None, mass=mass)
         geom.friction, geom.condim = ROLLING, 6
 
-    def lathe(self, body: Any, name: str, profile: list[tuple[float, float]], *, look: Look) -> Any:
-        """Add a surface of revolution that only shows; `profile` lists (radius, height) from bottom to top."""
-        draw.add_lathe(self.spec, name, profile)
-        return self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), (0, 0, 0), look, 0.0, False, name)
+    def lathe(
+        self,
+        body: Any,
+        name: str,
+        profile: list[tuple[float, float]],
+        *,
+        look: Look,
+        mesh: str = "",
+        position: Vector = (0, 0, 0),
+    ) -> Any:
+        """Add a surface of revolution that only shows; `profile` lists (radius, height) from bottom to top.
+
+        Shapes with the same `mesh` share it.
+        """
+        mesh = mesh or name
+        if mesh not in self._meshes:
+            draw.add_lathe(self.spec, mesh, profile)
+        return self._shown(body, name, mesh, look, position)
+
+    def holed_disc(
+        self, body: Any, name: str, radius: float, height: float, *, ring: float, holes: int, bore: float, look: Look
+    ) -> None:
+        """Add a disc facing up at `height` with `holes` holes of radius `bore` on a circle of radius `ring`."""
+        draw.add_holed_disc(self.spec, name, radius, height, ring, holes, bore)
+        self._shown(body, name, name, look)
+
+    def wall(self, body: Any, name: str, profile: list[tuple[float, float]], *, look: Look) -> None:
+        """Add a surface of revolution without ends, as `lathe` does."""
+        draw.add_lathe(self.spec, name, profile, sides=64, ends=False)
+        self._shown(body, name, name, look)
+
+    def print_plate(self, body: Any, name: str, half: tuple[float, float], centre: Vector, text: str) -> None:
+        """Print `text` on a rectangle facing up, which reads along +x with its top towards +y."""
+        pixels = (round(128 * half[0] / half[1]), 128)
+        draw.add_print(self.spec, name, text, pixels, letters=108)
+        draw.add_plate(self.spec, name, *half)
+        self._shown(body, name, name, name, centre)
+
+    def print_disc(self, body: Any, name: str, radius: float, centre: Vector, text: str) -> None:
+        """Print `text` on a disc facing up, which reads with its top towards the origin of the body."""
+        draw.add_print(
+            self.spec, name, text, (128, 128), letters=LABEL_LETTERS[len(text)], underline=text in ("6", "9")
+        )
+        draw.add_plate(
+            self.spec, name, radius, radius, sides=24, turn=float(np.arctan2(centre[1], centre[0])) + np.pi / 2
+        )
+        self._shown(body, name, name, name, centre)
+
+    def hatched(self, body: Any, name: str, half: float, border: float, height: float) -> None:
+        """Add a square film facing up at `height`, hatched inside a `border`."""
+        draw.add_hatch(self.spec, name, border / half / 2)
+        draw.add_plate(self.spec, name, half, half)
+        self._shown(body, name, name, name, (0, 0, height))
 
     def label_disc(self, body: Any, name: str, radius: float, height: float, text: str) -> None:
         """Print `text` on a disc facing up at `height`; unturned, it reads upright from +x, facing the robot."""
@@ -138,7 +223,7 @@ class Bench:
         """Print `text` twice around a body between heights `low` and `high`, facing +x and -x, with blank between."""
         draw.add_band(self.spec, name, radius, low, high, repeat=2)
         draw.add_print(self.spec, name, text, (224, 112), letters=72 if len(text) > 2 else 92)
-        self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), (0, 0, 0), name, 0.0, False, name)
+        self._shown(body, name, name, name)
 
     def surface(self, name: str, body: Any) -> None:
         """Let the solid shapes of `body` count as surface `name`."""
@@ -185,13 +270,18 @@ class Bench:
     def _sensor(self, name: str, kind: Any, of: str, what: Any = mujoco.mjtObj.mjOBJ_SITE) -> None:
         self.spec.add_sensor(name=name, type=kind, objtype=what, objname=of)
 
+    def _shown(self, body: Any, name: str, mesh: str, look: Look, position: Vector = (0, 0, 0)) -> Any:
+        """Add a mesh that only shows."""
+        self._meshes.add(mesh)
+        geom = self._geom(body, SHAPE.mjGEOM_MESH, (0, 0, 0), position, look, 0.0, False, name)
+        geom.meshname = mesh
+        return geom
+
     def _geom(
-        self, body: Any, shape: Any, size: Vector, position: Vector, look: Look, mass: float, solid: bool, name: str
+        self, body: Any, shape: Any, size: Vector, position: Vector, look: Look, mass: float, solid: Solid, name: str
     ) -> Any:
         geom = body.add_geom(type=shape, pos=list(position), mass=mass, name=name)
-        if shape == SHAPE.mjGEOM_MESH:
-            geom.meshname = name
-        else:
+        if shape != SHAPE.mjGEOM_MESH:
             geom.size = list(size)
         match look:
             case None:
@@ -201,8 +291,9 @@ class Bench:
             case _:
                 geom.rgba, geom.group = list(look), 2
         if solid:
-            geom.friction, geom.condim = [0.6, 0.003, 0.0001], 3
-            geom.solref, geom.solimp = HARD
+            contact = solid if isinstance(solid, Contact) else Contact()
+            geom.friction, geom.condim, geom.priority = list(contact.friction), contact.condim, contact.priority
+            geom.solref, geom.solimp = list(contact.solref), list(contact.solimp)
         else:
             geom.contype = geom.conaffinity = 0
         return geom

@@ -53,7 +53,10 @@ class Built:
 
     arm_qpos, arm_qvel   (7,) addresses of the arm joints; finger_qpos (2,) of the fingers
     item_qpos            (n, 7) addresses of each item's position and quaternion
-    item_body            body id per item; fixtures maps a name to its mocap id
+    item_body            body id per item; item_qvel (n, 6) addresses of each item's velocities
+    fixtures             mocap id per fixture
+    grips                distance [m] between axis and fingers, per item that an instance may put into the hand
+    colours              geom id and shade of what an instance may colour, per item
     nominal_mass         (nbody,) [kg] and nominal_inertia (nbody, 3) [kg m2], before an instance changes any
     cell_force           (c,) addresses of the vertical force in sensordata; cell_site (c,) site ids
     poses                where in sensordata the poses of items and tool centre point lie, 7 (n + 1) numbers
@@ -70,8 +73,11 @@ class Built:
     arm_qvel: np.ndarray
     finger_qpos: np.ndarray
     item_qpos: np.ndarray
+    item_qvel: np.ndarray
     item_body: dict[str, int]
     fixtures: dict[str, int]
+    grips: dict[str, float]
+    colours: dict[str, tuple[tuple[int, float], ...]]
     nominal_mass: np.ndarray
     nominal_inertia: np.ndarray
     cells: tuple[Cell, ...]
@@ -93,6 +99,7 @@ def resolve(model: Any, bench: Bench) -> Built:
         items=tuple(bench.items),
         surfaces=tuple(bench.surfaces),
         cells=tuple(cell.name for cell in bench.cells),
+        fixtures=tuple(bench.fixtures),
         timestep=float(model.opt.timestep),
     )
     if len(channels.surfaces) + FIRST_SURFACE > 16:
@@ -110,8 +117,14 @@ def resolve(model: Any, bench: Bench) -> Built:
         arm_qvel=np.array([joint.dofadr[0] for joint in arm]),
         finger_qpos=np.array([model.joint(f"{PREFIX}finger_joint{i}").qposadr[0] for i in (1, 2)]),
         item_qpos=np.array([joint.qposadr[0] + np.arange(7) for joint in joints], int).reshape(-1, 7),
+        item_qvel=np.array([joint.dofadr[0] + np.arange(6) for joint in joints], int).reshape(-1, 6),
         item_body={name: int(model.body(name).id) for name in channels.items},
         fixtures={name: int(model.body(name).mocapid[0]) for name in bench.fixtures},
+        grips=dict(bench.grips),
+        colours={
+            item: tuple((int(model.geom(shape).id), shade) for shape, shade in shapes)
+            for item, shapes in bench.colours.items()
+        },
         nominal_mass=model.body_mass.copy(),
         nominal_inertia=model.body_inertia.copy(),
         cells=tuple(bench.cells),
@@ -156,5 +169,6 @@ def _digest(model: Any) -> str:
     option = model.opt
     numbers = [option.timestep, option.impratio, *option.gravity, option.integrator, option.cone, option.jacobian]
     numbers += [option.disableflags, option.enableflags, option.iterations, option.ls_iterations, option.tolerance]
+    numbers += [option.noslip_iterations] if option.noslip_iterations else []
     digest.update(repr([float(number) for number in numbers]).encode() + mujoco.__version__.encode())
     return digest.hexdigest()

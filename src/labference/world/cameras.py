@@ -15,6 +15,7 @@ from .built import Built
 from .engine import mujoco
 from .faults import RenderingFault
 from .parts.display import lit
+from .prepare import set_colours
 
 Profile = Literal["fast", "quality"]
 SUPERSAMPLE = 2
@@ -64,6 +65,10 @@ class Studio:
             bright = lit(text) | ({"lamp"} if stable else set())
             for element, geom in geoms.items():
                 self._model.geom_matid[geom] = self._on if element in bright else self._off
+
+    def colour(self, colours: dict[str, tuple[float, float, float]]) -> None:
+        """Show items in `colours`, red, green and blue from 0 to 1."""
+        set_colours(self._built, self._model, colours)
 
     def lit_elements(self, instrument: str) -> frozenset[str]:
         """Return the elements of a display that are drawn lit."""

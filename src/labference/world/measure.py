@@ -40,8 +40,13 @@ class Meter:
         # points down, keeps x >= 0.
         self._leading = 7 * np.arange(n + 1) + np.array([3] * n + [4])
 
-    def block(self, tick: int, rows: Rows, opening: float) -> Block:
-        """Return the block that starts at `tick`, while the gripper was commanded to `opening` [m]."""
+    def block(
+        self, tick: int, rows: Rows, opening: float, fixtures: np.ndarray, control: int, generation: int
+    ) -> Block:
+        """Return the block that starts at `tick`, while the gripper was commanded to `opening` [m].
+
+        `fixtures`, `control` and `generation` are those of the block.
+        """
         built, n = self._built, self._items
         sensors, steps = rows.sensors, len(rows.sensors)
         moved = 7 * (n + 1)
@@ -63,7 +68,18 @@ class Meter:
             touch=self._touches(rows.contacts),
             opening=grid[:, -2:],
             force=sensors[:, built.cell_force].astype(np.float32),
+            fixtures=fixtures,
+            control=control,
+            generation=generation,
         )
+
+    def fixtures(self, data: Any) -> np.ndarray:
+        """Return where the fixtures of `data` stand, (f, 7) on the grid of a block."""
+        order = list(self._built.fixtures.values())
+        turn = data.mocap_quat[order]
+        turn *= np.copysign(1.0, turn[:, :1])
+        pose = np.concatenate((data.mocap_pos[order], turn), axis=1) * _PER_GRID
+        return np.rint(pose).astype(np.int32).reshape(-1, 7)
 
     def _touches(self, contacts: list[bytes]) -> np.ndarray:
         """Return (k, n + 1) masks; most steps repeat a set of contacts that was decoded before."""
@@ -87,7 +103,13 @@ class Meter:
 
 
 def join(blocks: list[Block], tick: int) -> Block:
-    """Return consecutive blocks as one that starts at `tick`."""
+    """Return consecutive blocks as one that starts at `tick`; raise `ValueError` if fixtures moved in between."""
+    first = blocks[0]
+    for block in blocks:
+        if (block.control, block.generation) != (first.control, first.generation) or (
+            block.fixtures != first.fixtures
+        ).any():
+            raise ValueError("Blocks before and after the environment acted cannot be joined.")
     return Block(
         tick=tick,
         pose=np.concatenate([block.pose for block in blocks]),
@@ -95,4 +117,7 @@ def join(blocks: list[Block], tick: int) -> Block:
         touch=np.concatenate([block.touch for block in blocks]),
         opening=np.concatenate([block.opening for block in blocks]),
         force=np.concatenate([block.force for block in blocks]),
+        fixtures=first.fixtures,
+        control=first.control,
+        generation=first.generation,
     )

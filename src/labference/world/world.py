@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..truth.measurement import LENGTH, OK, SPEED, STATUSES, TURN, Block, Readout, SensorFault, Setup
+from ..truth.measurement import (
+    LENGTH,
+    OK,
+    POLICY,
+    SPEED,
+    STATUSES,
+    TURN,
+    Block,
+    Readout,
+    Rearrangement,
+    SensorFault,
+    Setup,
+)
 from ..wire.action import STROKE
 from ..wire.observation import Frame, Reading, RobotState, Senses
 from ..wire.panda import HOME
@@ -18,7 +30,7 @@ from .faults import SetupError, SimulationFault
 from .measure import Meter, Rows, join
 from .parts import Part
 from .parts.balance import CellState
-from .prepare import check_cell, check_setup, place, set_masses
+from .prepare import check_cell, check_setup, place, rearrange, set_colours, set_masses
 from .robot import FULL_SCALE
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -45,6 +57,7 @@ class Checkpoint:
     command: np.ndarray
     cells: tuple[CellState, ...]
     readouts: tuple[Readout, ...]
+    generation: int = 0
 
 
 _PER_SHOWN = np.rint(1 / np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1)))
@@ -74,6 +87,7 @@ class World:
         self.cameras = tuple(self._built.cameras)
         self.zero: dict[str, float] = {}
         self.tick = 0
+        self.generation = 0
 
     @property
     def time(self) -> float:
@@ -89,12 +103,14 @@ class World:
         """Set up an instance and let it come to rest; return all ticks since zeroing, the last one being -1.
 
         Load cells are zeroed without the items `setup.on_cell`. Afterwards the tick is 0 and the robot holds its home
-        position with an open gripper. Sensor faults begin to count at tick 0.
+        position with an open gripper, or with one that is closed around `setup.held`. Sensor faults begin to count at
+        tick 0.
         """
         check_setup(self._built, setup)
         self._setup = replace(setup, faults=())
-        set_masses(self._built, self._scratch, setup.masses)
-        self._command = np.array([*HOME, STROKE])
+        self.generation = 0
+        self._dress(setup)
+        self._command = np.array([*HOME, 0.0 if setup.held else STROKE])
         place(self._built, self._data, setup, aside=setup.on_cell)
         self._zero_cells()
         place(self._built, self._data, setup)
@@ -103,10 +119,11 @@ class World:
         self._setup = setup
         return join(blocks, -sum(block.ticks for block in blocks))
 
-    def step(self, command: np.ndarray, steps: int) -> tuple[Block, tuple[Readout, ...]]:
+    def step(self, command: np.ndarray, steps: int, control: int = POLICY) -> tuple[Block, tuple[Readout, ...]]:
         """Advance `steps` physics steps towards `command` (8,): seven joint targets [rad] and a gripper opening [m].
 
         Arm targets ramp linearly from the command in force and arrive at the last step; the gripper is told at once.
+        `control` says who decides what happens meanwhile.
         Returns what was so at each step, and what each instrument made of it.
         """
         command = np.array(command, np.float64)
@@ -117,9 +134,17 @@ class World:
         controls[-1] = command
         controls[:, 7] = command[7] * (FULL_SCALE / STROKE)
         self._command = command
-        block = self._advance(controls)
+        block = self._advance(controls, control)
         self._readouts = self._read(block)
         return block, self._readouts
+
+    def rearrange(self, change: Rearrangement) -> None:
+        """Let the environment move fixtures and free bodies at this instant; no time passes.
+
+        Bodies that it moves are at rest afterwards and count as rebuilt: `generation` grows by one. Raises
+        `SetupError` for a name that is not in this laboratory, or a body that is to be moved twice.
+        """
+        self.generation += rearrange(self._built, self._data, change)
 
     def now(self) -> Block:
         """Return what is so at this instant, one row: the next block begins with it if the command in force stays."""
@@ -128,7 +153,7 @@ class World:
         rows = Rows(self._model, 1)
         rows.sensors[0] = self._scratch.sensordata
         rows.contacts[0] = self._scratch.contact.geom.tobytes()
-        return self._with_faults(self._meter.block(self.tick, rows, float(self._command[7])))
+        return self._measured(rows, POLICY)
 
     def sense(self, cameras: tuple[str, ...] = (), depth: bool = False, readings: bool = False) -> Senses:
         """Return what the robot's encoders, `cameras` and the instruments' data ports show at this instant."""
@@ -151,7 +176,8 @@ class World:
         state = np.empty(mujoco.mj_stateSize(self._model, STATE))
         mujoco.mj_getState(self._model, self._data, state, STATE)
         cells = tuple(cell.state() for cell in self._cells)
-        return Checkpoint(self.model_digest, self._setup, state, self.tick, self._command.copy(), cells, self._readouts)
+        command, tick, generation = self._command.copy(), self.tick, self.generation
+        return Checkpoint(self.model_digest, self._setup, state, tick, command, cells, self._readouts, generation)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Continue from `checkpoint`, which a laboratory of the same parts saved, bit for bit."""
@@ -160,10 +186,10 @@ class World:
                 f"This checkpoint belongs to model {checkpoint.model_digest!r}, not {self.model_digest!r}."
             )
         self._setup = checkpoint.setup
-        set_masses(self._built, self._scratch, checkpoint.setup.masses)
+        self._dress(checkpoint.setup)
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, checkpoint.state, STATE)
-        self.tick = checkpoint.tick
+        self.tick, self.generation = checkpoint.tick, checkpoint.generation
         self._command = checkpoint.command.copy()
         for cell, state in zip(self._cells, checkpoint.cells, strict=True):
             cell.load(state)
@@ -174,23 +200,34 @@ class World:
         """Release the graphics context."""
         self._studio.close()
 
-    def _advance(self, controls: np.ndarray) -> Block:
+    def _dress(self, setup: Setup) -> None:
+        """Give items the masses and colours of an instance."""
+        set_masses(self._built, self._scratch, setup.masses)
+        set_colours(self._built, self._model, setup.colours)
+        self._studio.colour(setup.colours)
+
+    def _advance(self, controls: np.ndarray, control: int = POLICY) -> Block:
         """Advance one physics step per row of `controls`: nothing else calls mj_step."""
         model, data = self._model, self._data
         if len(controls) not in self._rows:
             self._rows[len(controls)] = Rows(model, len(controls))
         rows = self._rows[len(controls)]
         ctrl, sensors, step = data.ctrl, data.sensordata, mujoco.mj_step
-        for i, control in enumerate(controls):
-            ctrl[:] = control
+        for i, targets in enumerate(controls):
+            ctrl[:] = targets
             step(model, data)
             rows.sensors[i] = sensors
             rows.contacts[i] = data.contact.geom.tobytes()
         if data.warning.number.any() or not np.isfinite(data.qpos).all():
             raise SimulationFault(_diagnosis(data, self.time))
-        block = self._with_faults(self._meter.block(self.tick, rows, float(self._command[7])))
+        block = self._measured(rows, control)
         self.tick += len(controls)
         return block
+
+    def _measured(self, rows: Rows, control: int) -> Block:
+        fixtures = self._meter.fixtures(self._data)
+        opening = float(self._command[7])
+        return self._with_faults(self._meter.block(self.tick, rows, opening, fixtures, control, self.generation))
 
     def _read(self, block: Block) -> tuple[Readout, ...]:
         """Let every instrument read its load cell."""
