@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from labference.motion import (
+    TUBE_TRANSIT,
     Arm,
     Disc,
     Grasp,
+    Insertion,
     Placement,
     Rectangle,
     Unreachable,
@@ -19,18 +21,36 @@ from labference.motion import (
     free_spot,
     go,
     grasp_standing,
+    grasp_tube,
     grip,
     home,
+    insert,
     pick,
     place,
     release_opening,
     top_down,
+    tube_insertion,
+    tube_placement,
 )
+from labference.motion.grasp import finger_clearances
+from labference.motion.insert import ENTRY, HOVER
 from labference.motion.kinematics import HIGH, JOINT_SPEEDS, LOW
 from labference.motion.path import minimum_jerk, paced, straight
 from labference.motion.skill import PARKED, carried_out
 from labference.wire import END_EFFECTOR, JOINT, Goal, Move, Observation, RobotState, Senses, Wait
 from labference.wire.panda import HOME
+from labference.wire.tubes import (
+    CAP_RADIUS,
+    GRIP_HEIGHT,
+    HOLE_DEPTH,
+    HOLES,
+    RACK_MOUTH,
+    ROTOR_MOUTH,
+    SLOT_DEPTH,
+    SLOTS,
+    hole_position,
+    slot_position,
+)
 
 ARM = Arm()
 PERIOD = 0.05
@@ -344,3 +364,78 @@ def test_a_crowded_item_is_taken_with_a_narrower_opening():
     wide = grasp_standing((0.45, -0.2, 0.0), 0.009, 0.016, 0.0285)
     narrow = grasp_standing((0.45, -0.2, 0.0), 0.009, 0.016, 0.0285, crowd)
     assert release_opening(0.009) <= narrow.opening < wide.opening
+
+
+def path_of(rows) -> np.ndarray:
+    return np.array([ARM.forward(row[:7])[:3] for row in rows])
+
+
+def test_an_insertion_enters_straight_and_slowly_opens_at_depth_and_withdraws_straight_up():
+    bench = Bench(width=0.022)
+    bench.run(lambda seen: pick(ARM, seen, grasp_tube((0.38, -0.25, 0.003), draw=0.03)))
+    carried = len(bench.rows)
+    at = tube_insertion((0.50, 0.22, ROTOR_MOUTH), SLOT_DEPTH)
+    seen = bench.run(lambda seen: insert(ARM, seen, at))
+    rows = bench.rows[carried:]
+    path, opening = path_of(rows), np.array([row[7] for row in rows])
+    opened = int(np.flatnonzero(opening > 0)[0])
+    np.testing.assert_allclose(path[opened], at.position, atol=1e-4)
+    assert path[opened, 2] - GRIP_HEIGHT == pytest.approx(ROTOR_MOUTH - SLOT_DEPTH + 0.003, abs=1e-4)
+    entered = int(np.flatnonzero(path[:, 2] < at.entry + HOVER + 1e-3)[0])
+    assert np.all(np.hypot(*(path[entered:, :2] - (0.50, 0.22)).T) < 1e-3)
+    assert np.max(-np.diff(path[entered + 1 : opened, 2])) < 1.25 * ENTRY * PERIOD
+    assert path[:entered, 2].min() > at.entry + HOVER
+    assert seen.senses.robot.command[7] == at.opening == release_opening(CAP_RADIUS)
+    np.testing.assert_allclose(path[-1], (0.50, 0.22, TUBE_TRANSIT), atol=1e-4)
+    assert bench.moves_within_limits()
+
+
+def test_a_held_tube_travels_above_everything_that_stands_on_the_bench():
+    bench = Bench(width=0.022)
+    bench.run(lambda seen: pick(ARM, seen, grasp_tube((0.38, -0.25, 0.003))))
+    bench.run(lambda seen: insert(ARM, seen, tube_insertion((0.50, 0.22, RACK_MOUTH), HOLE_DEPTH)))
+    path = path_of(bench.rows)
+    travelling = (
+        np.minimum(np.hypot(*(path[:, :2] - (0.38, -0.25)).T), np.hypot(*(path[:, :2] - (0.50, 0.22)).T)) > 2e-3
+    )
+    grasped = int(np.argmin(path[:, 2]))
+    assert path[grasped:][travelling[grasped:], 2].min() - GRIP_HEIGHT > 0.18
+
+
+def test_a_tube_is_drawn_out_slowly_and_a_weight_is_not():
+    def climb(at: Grasp) -> np.ndarray:
+        bench = Bench(width=0.018)
+        bench.run(lambda seen: pick(ARM, seen, at))
+        path = path_of(bench.rows)
+        heights = path[int(np.argmin(path[:, 2])) :, 2]
+        return np.diff(heights)[heights[:-1] < at.position[2] + SLOT_DEPTH - 2e-3]
+
+    assert climb(grasp_tube((0.45, -0.2, 0.01))).max() < 0.1 * PERIOD
+    assert climb(Grasp((0.45, -0.2, 0.015))).max() > 0.2 * PERIOD
+
+
+@pytest.mark.parametrize("turn", np.radians((0, 13, 40, 77, 120, 171, 260)))
+def test_a_full_rotor_and_a_full_rack_leave_room_for_the_fingers_at_any_turn(turn):
+    places = ([slot_position(slot) for slot in range(SLOTS)], [hole_position(hole) for hole in HOLES])
+    c, s = np.cos(turn), np.sin(turn)
+    for local in places:
+        caps = [(0.5 + c * x - s * y, s * x + c * y, CAP_RADIUS) for x, y in local]
+        for index, (x, y, _) in enumerate(caps):
+            others = caps[:index] + caps[index + 1 :]
+            for at in (grasp_tube((x, y, 0.01), others), tube_insertion((x, y, 0.08), 0.07, others)):
+                gap = finger_clearances(np.array([(x, y)]), np.array([at.yaw]), others, at.opening)[0, 0]
+                assert gap > 0.0
+
+
+def test_a_tube_released_on_the_bench_hangs_just_above_it():
+    at = tube_placement((0.47, 0.20, 0.0))
+    assert 0 < at.position[2] - GRIP_HEIGHT < 0.002
+    assert at.transit == TUBE_TRANSIT
+
+
+def test_an_insertion_that_is_dropped_on_the_way_goes_on():
+    at = Insertion((0.5, 0.2, 0.12), 0.18, 0.0, 0.036, 0.3)
+    calm, disturbed = Bench(width=0.022), Bench(width=0.022, drops=(7, 3, 11))
+    for bench in (calm, disturbed):
+        bench.run(lambda seen: insert(ARM, seen, at))
+    np.testing.assert_array_equal(disturbed.rows, calm.rows)

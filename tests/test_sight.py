@@ -14,6 +14,7 @@ from labference.sight import CAMERAS, Item, Label, Shown, WeighingView, find_ite
 from labference.sight.weights import judge
 from labference.tasks import find_task
 from labference.tasks.weighing import BALANCE, SAMPLE, STANDARDS, item
+from labference.truth.identity import Seeds
 from labference.truth.measurement import LENGTH, Pose, SensorFault, Setup
 from labference.wire import Frame, Senses
 from labference.wire.labware import SAMPLE_HEIGHT, SAMPLE_RADIUS, WEIGHTS
@@ -33,9 +34,8 @@ def world() -> Iterator[World]:
 
 
 def setup_of(layout: int, start: tuple[int, ...], sample: float = 90.0) -> Setup:
-    rng = np.random.default_rng(layout)
-    instance = CONTRACT.sample(CONTRACT.strata()[0], rng)
-    return CONTRACT.setup(replace(instance, start=start, sample=sample), rng)
+    instance = CONTRACT.sample(CONTRACT.strata()[0], np.random.default_rng(layout))
+    return CONTRACT.setup(replace(instance, start=start, sample=sample), Seeds(layout, layout, 0))
 
 
 def turned(setup: Setup, layout: int) -> Setup:

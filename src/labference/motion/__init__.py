@@ -6,6 +6,8 @@ from .grasp import Turn as Turn
 from .grasp import clear_yaw as clear_yaw
 from .grasp import grasp_standing as grasp_standing
 from .grasp import release_opening as release_opening
+from .insert import Insertion as Insertion
+from .insert import insert as insert
 from .kinematics import Arm as Arm
 from .kinematics import Unreachable as Unreachable
 from .kinematics import top_down as top_down
@@ -13,6 +15,7 @@ from .pick import Picked as Picked
 from .pick import pick as pick
 from .place import Placement as Placement
 from .place import place as place
+from .skill import fresh as fresh
 from .skill import go as go
 from .skill import grip as grip
 from .skill import home as home
@@ -22,3 +25,7 @@ from .spot import Disc as Disc
 from .spot import Rectangle as Rectangle
 from .spot import Spot as Spot
 from .spot import free_spot as free_spot
+from .tubes import TUBE_TRANSIT as TUBE_TRANSIT
+from .tubes import grasp_tube as grasp_tube
+from .tubes import tube_insertion as tube_insertion
+from .tubes import tube_placement as tube_placement

@@ -44,6 +44,7 @@ class Grasp:
     opening   between the pads before the grasp [m]
     transit   height of the tool centre point while travelling, above everything on the way [m]
     thinnest  opening above which the closed fingers count as having stopped on something [m]
+    draw      height over which the item is drawn straight up slowly, out of what holds it, before the lift [m]
     """
 
     position: tuple[float, float, float]
@@ -51,6 +52,7 @@ class Grasp:
     opening: float = STROKE
     transit: float = 0.17
     thinnest: float = 0.003
+    draw: float = 0.0
 
 
 def grasp_standing(
@@ -61,11 +63,17 @@ def grasp_standing(
     `radius` and `body_height` [m] are those of the cylinder that the pads press on, `height` [m] is the whole item's.
     """
     openings = [min(STROKE, 2 * (radius + room)) for room in ROOMS]
-    turns = [clear_yaw((base[0], base[1]), others, opening) for opening in openings]
-    roomy = [index for index, turn in enumerate(turns) if turn.clearance >= SAFE]
-    best = roomy[0] if roomy else int(np.argmax([turn.clearance for turn in turns]))
+    turn, opening = roomiest((base[0], base[1]), others, openings)
     rise = max(0.0115, min(0.6 * body_height, height - 0.012))
-    return Grasp((float(base[0]), float(base[1]), float(base[2] + rise)), turns[best].yaw, openings[best])
+    return Grasp((float(base[0]), float(base[1]), float(base[2] + rise)), turn.yaw, opening)
+
+
+def roomiest(target: tuple[float, float], others: Sequence[Outline], openings: Sequence[float]) -> tuple[Turn, float]:
+    """Return the first of `openings` [m] that has a safe yaw around `target` [m], or the safest, and that yaw."""
+    turns = [clear_yaw(target, others, opening) for opening in openings]
+    safe = [index for index, turn in enumerate(turns) if turn.clearance >= SAFE]
+    best = safe[0] if safe else int(np.argmax([turn.clearance for turn in turns]))
+    return turns[best], openings[best]
 
 
 def release_opening(radius: float) -> float:

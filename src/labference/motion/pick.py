@@ -20,6 +20,8 @@ STILL = 0.4
 0.3 kg after 0.4 s."""
 CLOSING = 0.35
 """Time for the fingers to close and the grip to become steady [s]."""
+DRAWING = 0.08
+"""Speed of an item that is drawn out of what holds it [m/s]; a friction fit resists with 1.6 N, at 0.2 m/s with 4 N."""
 
 
 class Picked(NamedTuple):
@@ -30,13 +32,15 @@ class Picked(NamedTuple):
 
 
 def pick(arm: Arm, observation: Observation, at: Grasp) -> Script[Picked]:
-    """Approach from above, descend, close, and lift to the transit height."""
+    """Approach from above, descend, close, draw out where asked, and lift to the transit height."""
     x, y, z = at.position
-    top = np.array((x, y, max(at.transit, z + CLEARANCE)))
+    top = np.array((x, y, max(at.transit, z + max(CLEARANCE, at.draw))))
     observation = yield from over(arm, observation, top, at.yaw, at.opening)
     near = np.array((x, y, z + ABOVE))
     observation = yield from go(arm, observation, near, at.yaw, at.opening, APPROACH)
     observation = yield from go(arm, observation, np.array(at.position), at.yaw, at.opening, DESCENT, settle=STILL)
     observation = yield from grip(arm, observation, 0.0, CLOSING)
+    if at.draw > 0:
+        observation = yield from go(arm, observation, np.array((x, y, z + at.draw)), at.yaw, 0.0, DRAWING)
     observation = yield from go(arm, observation, top, at.yaw, 0.0, APPROACH, settle=0.05)
     return Picked(observation, bool(observation.senses.robot.opening > at.thinnest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..wire import Move, Observation, Script
+from ..wire import Move, Observation, Script, Wait
 from .kinematics import Arm, top_down
 from .path import hold, straight
 
@@ -16,6 +16,9 @@ DESCENT = 0.24
 """Speed of the last centimetres before a grasp [m/s]."""
 PARKED = (0.35, 0.0, 0.45)
 """Position of the tool centre point that leaves the bench in view [m]."""
+
+GLANCE_S = 0.05
+"""Time after which frames are asked for [s]."""
 
 _SAME = 1e-6  # a delivered command has passed through a codec
 _LEVEL = 0.03  # how much an oblique path may climb before it has to start with a vertical one
@@ -85,6 +88,11 @@ def home(arm: Arm, observation: Observation, opening: float = 0.08) -> Script[Ob
     return (yield from go(arm, observation, np.array(PARKED), 0.0, opening))
 
 
+def fresh(observation: Observation) -> Script[Observation]:
+    """Return an observation with frames; skills do not look while they move: rendering costs more than moving."""
+    return observation if observation.senses.frames else (yield Wait(GLANCE_S))
+
+
 def perform(arm: Arm, observation: Observation, rows: np.ndarray) -> Script[tuple[Observation, bool]]:
     """Send commands (n, 8) chunk by chunk; return the last observation and whether all of them were carried out.
 
@@ -93,7 +101,7 @@ def perform(arm: Arm, observation: Observation, rows: np.ndarray) -> Script[tupl
     done = 0
     while done < len(rows):
         sent, began = rows[done : done + arm.spec.longest_chunk], observation.senses.time
-        observation = yield Move(sent.copy())
+        observation = yield Move(sent.copy(), look=False)
         elapsed = round((observation.senses.time - began) * arm.spec.rate_hz)
         count = carried_out(sent, observation.senses.robot.command, elapsed)
         if count is None:

@@ -1,17 +1,34 @@
 """Eyes: delivered frames in, detections out. They know the cameras, not the truth."""
 
+from .caps import Cap as Cap
+from .caps import find_caps as find_caps
 from .cloud import in_disc as in_disc
 from .cloud import in_rectangle as in_rectangle
 from .cloud import pixels as pixels
 from .cloud import points as points
 from .displays import Shown as Shown
 from .displays import read_display as read_display
+from .fallen import Fallen as Fallen
+from .fallen import find_fallen as find_fallen
 from .items import Item as Item
 from .items import find_items as find_items
 from .labels import Label as Label
 from .labels import read_label as read_label
 from .pan import Pan as Pan
 from .pan import find_pan as find_pan
+from .rack import RackView as RackView
+from .rack import find_rack as find_rack
+from .rotor import RotorView as RotorView
+from .rotor import find_rotor as find_rotor
+from .seats import Seat as Seat
+from .stand import RegionView as RegionView
+from .stand import StandView as StandView
+from .stand import find_region as find_region
+from .stand import find_stand as find_stand
+from .tubes import TUBE_CAMERAS as TUBE_CAMERAS
+from .tubes import SeenTube as SeenTube
+from .tubes import TubesView as TubesView
+from .tubes import see_tubes as see_tubes
 from .weighing import CAMERAS as CAMERAS
 from .weighing import DISPLAY_CAMERA as DISPLAY_CAMERA
 from .weighing import Seen as Seen

@@ -13,11 +13,28 @@ def points(frame: Frame) -> np.ndarray:
     if frame.depth is None:
         raise ValueError(f"Frame {frame.camera!r} has no depth; ask for it with Capabilities(depth=True).")
     distance = np.where(frame.depth > 0, frame.depth * np.float32(DEPTH_UNIT), np.float32(np.nan))
-    height, width = distance.shape
+    return np.asarray(distance[..., None] * rays(frame) + frame.pose[:3, 3].astype(np.float32))
+
+
+def rays(frame: Frame, window: tuple[slice, slice] = (slice(None), slice(None))) -> np.ndarray:
+    """Return the directions (h, w, 3) in which the pixels of a `window` look, robot base frame, 1 m deep."""
+    height, width = frame.rgb.shape[:2]
     right, down, ahead = (frame.pose[:3, :3] @ np.linalg.inv(frame.intrinsics)).T
-    columns, rows = np.arange(width)[None, :, None], np.arange(height)[:, None, None]
-    rays = (columns * right).astype(np.float32) + (rows * down + ahead).astype(np.float32)
-    return np.asarray(distance[..., None] * rays + frame.pose[:3, 3].astype(np.float32))
+    rows, columns = np.arange(height)[window[0], None, None], np.arange(width)[None, window[1], None]
+    return np.asarray((columns * right).astype(np.float32) + (rows * down + ahead).astype(np.float32))
+
+
+def crossings(
+    frame: Frame,
+    point: np.ndarray,
+    normal: np.ndarray,
+    window: tuple[slice, slice] = (slice(None), slice(None)),
+) -> np.ndarray:
+    """Return where (h, w, 3) [m] the rays of a `window` cross the plane through `point` (3,) [m] across `normal`."""
+    directions = rays(frame, window).astype(float)
+    origin = frame.pose[:3, 3]
+    depth = ((point - origin) @ normal) / (directions @ normal)
+    return np.asarray(origin + depth[..., None] * directions)
 
 
 def pixels(frame: Frame, places: np.ndarray) -> np.ndarray:

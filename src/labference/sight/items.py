@@ -56,12 +56,12 @@ def find_items(cloud: np.ndarray, base: float, where: np.ndarray) -> tuple[Item,
     found = cloud[chosen]
     if len(found) == 0:
         return ()
-    labels = _components(found[:, :2])
+    labels = patches(found[:, :2])
     groups = [found[labels == label] for label in np.unique(labels)]
     return tuple(_describe(group, base) for group in groups if len(group) >= FEWEST)
 
 
-def _components(places: np.ndarray) -> np.ndarray:
+def patches(places: np.ndarray) -> np.ndarray:
     """Return which connected patch of occupied floor each of `places` (n, 2) [m] belongs to."""
     cells = np.floor((places - places.min(axis=0)) / CELL).astype(int) + 1
     grid = np.zeros(cells.max(axis=0) + 2, np.uint8)
