@@ -325,4 +325,4 @@ def test_the_seed_of_a_policy_is_its_own(uninterrupted: Path) -> None:
         for path in folder.episodes(uninterrupted)
     ]
     values = [value for entry in seeds for value in entry.values()]
-    assert len(set(values)) == len(values) == 12
+    assert len(set(values)) == len(values) == 20

@@ -140,7 +140,7 @@ def test_a_camera_that_is_not_there_is_said_so_and_not_a_crash(attempt: Run) -> 
 def test_a_diverged_simulation_is_nobodys_failure(
     attempt: Run, laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def diverge(command: np.ndarray, steps: int) -> None:
+    def diverge(command: np.ndarray, steps: int, control: int = 0) -> None:
         raise SimulationFault("The simulation diverged after 0.000 s: BADQACC.")
 
     with monkeypatch.context() as patch:
@@ -485,7 +485,7 @@ def hands(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Callable[[
     def tell(index: int) -> Any:
         contract = laboratory.contract
         instance, seeds = draw(contract, 0, index)
-        setup = contract.setup(instance, np.random.default_rng(seeds.layout))
+        setup = contract.setup(instance, seeds)
         name = f"{instance.goal[0]} g"
         pose, shape = setup.items[name], contract.shapes()[name]
         others = [(p.x, p.y, contract.shapes()[n].radius) for n, p in setup.items.items() if n != name]

@@ -19,8 +19,8 @@ from labference.truth.events import Chosen, Grasped
 from labference.truth.measurement import Block, Channels
 from labference.wire import Operation
 
-CHANNELS = Channels(("a", "b", "c"), ("table", "pan"), ("balance",), 0.002)
-FIELDS = ("pose", "speed", "touch", "opening", "force")
+CHANNELS = Channels(("a", "b", "c"), ("table", "pan"), ("balance",), ("balance", "hood"), 0.002)
+FIELDS = ("pose", "speed", "touch", "opening", "force", "fixtures")
 
 
 def block(tick: int, ticks: int, seed: int = 0) -> Block:
@@ -36,6 +36,9 @@ def block(tick: int, ticks: int, seed: int = 0) -> Block:
         rng.integers(0, 0xFFFF, (ticks, n + 1), dtype=np.uint16, endpoint=True),
         rng.integers(-100, 80_000, (ticks, 2), dtype=np.int32),
         force,
+        rng.integers(edge.min, edge.max, (len(CHANNELS.fixtures), 7), dtype=np.int32),
+        control=int(rng.integers(3)),
+        generation=int(rng.integers(5)),
     )
 
 
@@ -50,7 +53,8 @@ def write(path: Path, blocks: list[Block]) -> Path:
 def agree(one: Block, two: Block) -> bool:
     """Return whether two blocks agree bit for bit."""
     pairs = [(getattr(one, name), getattr(two, name)) for name in FIELDS]
-    return one.tick == two.tick and all(
+    named = [(entry.tick, entry.control, entry.generation) for entry in (one, two)]
+    return named[0] == named[1] and all(
         a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs
     )
 
@@ -94,7 +98,7 @@ def test_a_file_torn_anywhere_yields_whole_frames_and_nothing_else(tmp_path: Pat
     whole = write(tmp_path / "m.bin", blocks).read_bytes()
     torn = tmp_path / "torn.bin"
     rng = np.random.default_rng(0)
-    frame = int.from_bytes(whole[4:8], "little") + 12 + 80  # the second frame starts here
+    frame = int.from_bytes(whole[4:8], "little") + 12 + 20 * 12  # the second frame starts here
     cuts = {len(MAGIC), len(whole) - 1, *range(frame + 4, frame + 4 + 100)}
     for cut in sorted(cuts | {int(cut) for cut in rng.integers(len(MAGIC), len(whole), 60)}):
         torn.write_bytes(whole[:cut])
@@ -106,7 +110,7 @@ def test_a_file_torn_anywhere_yields_whole_frames_and_nothing_else(tmp_path: Pat
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.bin"
     path.write_bytes(b"RIFFnonsense")
-    with pytest.raises(DamagedError, match="LFM2"):
+    with pytest.raises(DamagedError, match="LFM3"):
         list(read_blocks(path, CHANNELS))
 
 

@@ -19,7 +19,8 @@ from labference.truth.window import Dwell
 from labference.wire import Operation
 
 BASIC, EXTENDED = TASKS
-CHANNELS = Channels((*ITEMS, SAMPLE), ("table", "pan", "balance"), ("balance",), 0.002)
+CHANNELS = Channels((*ITEMS, SAMPLE), ("table", "pan", "balance"), ("balance",), ("balance",), 0.002)
+STANDS = np.zeros((1, 7), np.int32)
 INSTANCE = Instance(target=180.0, sample=130.0, start=(), goal=(50,))
 GRIP = 1 << LEFT | 1 << RIGHT
 ADD_50, ADD_10, REMOVE_10 = (
@@ -67,6 +68,7 @@ class Film:
             np.tile(np.array([*masks, CHANNELS.bit(hand_on) if hand_on else 0], np.uint16), (ticks, 1)),
             np.tile(widths, (ticks, 1)),
             np.zeros((ticks, 1), np.float32),
+            STANDS,
         )
         value = np.full(ticks, 0.0 if reads is None else reads)
         readout = Readout(value, value, value, np.full(ticks, reads is not None), np.full(ticks, status, np.uint8))
@@ -467,7 +469,7 @@ def recut(film: Film, cuts: list[int]):
     while start < len(whole["pose"]):
         rows = slice(start, start + cuts[turn % len(cuts)])
         yield (
-            Block(start - 1000, *(whole[name][rows] for name in fields)),
+            Block(start - 1000, *(whole[name][rows] for name in fields), STANDS),
             (Readout(*(values[rows] for values in series)),),
         )
         start, turn = rows.stop, turn + 1

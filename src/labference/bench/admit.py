@@ -33,9 +33,9 @@ def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabiliti
         commands, clipped = _commands(answer.commands, spec)
         if answer.commits is not None:
             _operation(answer.commits, goal, capabilities)
-        return Admitted(Move(commands, answer.commits), clipped)
+        return Admitted(Move(commands, answer.commits, _look(answer.look)), clipped)
     if isinstance(answer, Wait):
-        return Admitted(Wait(_seconds(answer.seconds)))
+        return Admitted(Wait(_seconds(answer.seconds), _look(answer.look)))
     if isinstance(answer, Report):
         _operation(answer.operation, goal, capabilities)
     return Admitted(answer)
@@ -83,6 +83,12 @@ def _seconds(seconds: object) -> float:
         kind = "out_of_range" if -math.inf < seconds < math.inf else "nonfinite"
         raise Refusal(kind, f"A wait of {seconds} s cannot be kept; send seconds in (0, {LONGEST_WAIT_S:g}].")
     return float(seconds)
+
+
+def _look(look: object) -> bool:
+    if type(look) is not bool:
+        raise Refusal("dtype", f"A look of type {type(look).__name__} is neither; send True or False.")
+    return look
 
 
 def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> None:

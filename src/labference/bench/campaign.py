@@ -17,6 +17,7 @@ from labference.policies import find_policy
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
+from labference.truth.draw import find_members
 from labference.truth.identity import SHARED, PlanError
 from labference.wire import PROFILES
 
@@ -32,24 +33,9 @@ TRIES = 2
 
 def register(plan: Plan, out: Path) -> None:
     """Write the plan to `out`, or check that `out` already holds this experiment."""
-    if plan.episodes < 1:
-        raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
-    find_task(plan.task)
-    if plan.policy != EXPERT:
-        find_policy(plan.policy)
-    if plan.action not in PROFILES:
-        raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
-    if plan.render not in RENDERINGS:
-        raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
+    _check(plan)
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
-    if plan.budget is not None and plan.budget < 1:
-        raise PlanError(f"A budget of {plan.budget} control steps runs nothing; 1 or more would work.")
-    if not 0 < plan.deadline_s <= LONGEST_DEADLINE_S:
-        raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; (0, {LONGEST_DEADLINE_S:g}] s would work.")
-    for fault in plan.faults:
-        if not 0 <= fault.start < fault.stop < math.inf:
-            raise PlanError(f"A fault from {fault.start} s to {fault.stop} s is no time; 0 <= start < stop would work.")
     out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     begun = bool(folder.episodes(out))
@@ -65,6 +51,28 @@ def register(plan: Plan, out: Path) -> None:
         )
     episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])
     write_atomically(path, {"condition": plan.condition(), "episodes": episodes})
+
+
+def _check(plan: Plan) -> None:
+    """Refuse a plan that cannot be run, whatever its folder holds."""
+    if plan.episodes < 1:
+        raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
+    contract = find_task(plan.task)
+    if plan.instances:
+        find_members(contract, plan.instances)
+    if plan.policy != EXPERT:
+        find_policy(plan.policy)
+    if plan.action not in PROFILES:
+        raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
+    if plan.render not in RENDERINGS:
+        raise PlanError(f"No rendering {plan.render!r}; renderings: {', '.join(RENDERINGS)}.")
+    if plan.budget is not None and plan.budget < 1:
+        raise PlanError(f"A budget of {plan.budget} control steps runs nothing; 1 or more would work.")
+    if not 0 < plan.deadline_s <= LONGEST_DEADLINE_S:
+        raise PlanError(f"A deadline of {plan.deadline_s} s cannot be kept; (0, {LONGEST_DEADLINE_S:g}] s would work.")
+    for fault in plan.faults:
+        if not 0 <= fault.start < fault.stop < math.inf:
+            raise PlanError(f"A fault from {fault.start} s to {fault.stop} s is no time; 0 <= start < stop would work.")
 
 
 def remaining(plan: Plan, out: Path) -> list[int]:

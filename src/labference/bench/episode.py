@@ -16,6 +16,7 @@ import numpy as np
 from labference.records.recorder import ActRecord, Recorder
 from labference.truth.contract import TaskContract
 from labference.truth.events import Event, Invalidated, Physical, Refused
+from labference.truth.measurement import POLICY, Block, Setup
 from labference.truth.referee import Referee
 from labference.truth.verdict import Verdict, judge
 from labference.wire import (
@@ -34,6 +35,7 @@ from labference.world.world import World
 from .admit import Admitted, admit
 from .deliver import Courier
 from .system import System
+from .transition import check, schedule
 
 STATEMENTS = 16
 """Most reports in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
@@ -94,9 +96,11 @@ class Episode:
         recorder: Recorder,
         increment: Callable[[np.ndarray, np.ndarray], np.ndarray],
         referee: Referee,
+        setup: Setup,
         video: tuple[str, ...] = (),
         budget: int | None = None,
     ) -> None:
+        self.setup = setup
         self.world = world
         self.contract = contract
         self.system = system
@@ -112,8 +116,10 @@ class Episode:
         self._queue: deque[np.ndarray] = deque()
         self._answer: Answer | None = None
         self._steps = 0
+        self._periods = 0
         self._courier = Courier(self.goal)
         self._statements = 0
+        self._look = True
         self._stop_at: int | None = None
 
     def run(self, session: str) -> Ending:
@@ -149,7 +155,10 @@ class Episode:
             if self._stop_at is None and self._steps >= self._budget:
                 self._settle_answer()
                 return "budget"
-            if self._stop_at is None and (not self._queue or self.referee.pending):
+            if self.referee.due:
+                self._settle_answer()
+                self._transition()
+            elif self._stop_at is None and (not self._queue or self.referee.pending):
                 self._settle_answer()
                 self._consult()
             else:
@@ -159,8 +168,9 @@ class Episode:
         """Deliver fresh evidence, ask for an act, admit it."""
         wants = self.system.capabilities
         started = time.perf_counter()
-        senses = self.world.sense(wants.cameras, depth=wants.depth, readings=wants.readings)
-        if wants.cameras:
+        cameras = wants.cameras if self._look or self.referee.pending else ()
+        senses = self.world.sense(cameras, depth=wants.depth, readings=wants.readings)
+        if cameras:
             self._clock.rendering += time.perf_counter() - started
         delivery = self._courier.deliver(senses)
         tick = self.world.tick
@@ -181,6 +191,7 @@ class Episode:
     def _accept(self, admitted: Admitted, seconds: float) -> None:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
+        self._look = act.look if isinstance(act, Move | Wait) else True
         commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
         self._statements = self._statements + 1 if isinstance(act, Report) else 0
         if self._statements > STATEMENTS:
@@ -209,15 +220,32 @@ class Episode:
         target = self._target(command)
         if self._answer is not None and command is not HOLD:
             self._answer.applied.append(target)
+        self._step(target, POLICY)
+        self._steps += 1
+
+    def _step(self, target: np.ndarray, control: int) -> Block:
+        """Let one control period pass: the only call of `World.step`."""
         started = time.perf_counter()
-        block, readouts = self.world.step(target, self._substeps)
+        block, readouts = self.world.step(target, self._substeps, control)
         events = self.referee.observe(block, readouts)
         self._clock.physics += time.perf_counter() - started
-        self._steps += 1
+        self._periods += 1
         self.recorder.block(block)
         self._judged(events)
         if self._video and self._due(VIDEO_RATE_HZ):
             self._film()
+        return block
+
+    def _transition(self) -> None:
+        """Let the environment act while the robot holds its command and nobody is asked; it costs no control steps."""
+        transition = self.contract.transition(self.referee.state, self.setup)
+        before = self.world.now()
+        for stage in schedule(transition, self._substeps * self.world.channels.timestep):
+            if stage.change is not None:
+                self.world.rearrange(stage.change)
+            block = self._step(self.world.command, stage.control)
+            if stage.check:
+                check(transition.change, before, block, self.world.channels)
 
     def _target(self, command: np.ndarray) -> np.ndarray:
         """Return joint targets and gripper opening (8,) for a command of the profile; HOLD keeps those in force."""
@@ -261,7 +289,7 @@ class Episode:
 
     def _due(self, rate_hz: float) -> bool:
         every = max(1, round(self.spec.rate_hz / rate_hz))
-        return self._steps % every == 0
+        return self._periods % every == 0
 
     def _film(self) -> None:
         started = time.perf_counter()

@@ -76,14 +76,15 @@ class Laboratory:
         Raises `PlanError` where system and laboratory do not fit; nothing is recorded then.
         """
         started = time.perf_counter()
-        instance, seeds = draw(self.contract, plan.seed, index, plan.policy_seed)
+        instance, seeds = draw(self.contract, plan.seed, index, plan.policy_seed, plan.instances)
         setup = lay_out(self.contract, instance, seeds, plan.faults)
         path = folder.next_attempt(folder.episode_folder(out, index))
         try:
-            system = System(lambda: self._policy(plan.policy, seeds, setup), plan.policy, plan.deadline_s)
+            system = System(lambda: self._policy(plan.policy, seeds), plan.policy, plan.deadline_s)
         except ServiceFault as fault:
             return _invalid(plan, index, path, fault, started)
         try:
+            system.settle(self.world.cameras)
             self._negotiate(plan, system.capabilities)
             prepared = self.prepare(instance, seeds, setup, reports=system.capabilities.reports)
             identity, ending, encoders = self._run(plan, index, path, prepared, system)
@@ -108,11 +109,14 @@ class Laboratory:
         for name, cell in zip(self.world.channels.cells, cells, strict=True):
             cell.zero(np.array([self.world.zero[name]]))
         referee.observe(block, read_cells(cells, block))
-        assumed = self.contract.located(self.contract.start(instance))
-        found = self.contract.located(referee.state)
+        start = self.contract.start(instance)
+        assumed, found = self.contract.located(start), self.contract.located(referee.state)
         for item, place in assumed.items():
             if found[item] != place:
                 raise SetupError(f"After settling, {item!r} is at {found[item]!r} and not at {place!r}.")
+        if self.contract.legal(referee.state) != self.contract.legal(start):
+            legal = ", ".join(str(operation) for operation in sorted(self.contract.legal(referee.state)))
+            raise SetupError(f"After settling, what is legal is not what the instance is made for, but: {legal}.")
         return Prepared(instance, seeds, setup, block, referee)
 
     def _run(
@@ -144,6 +148,7 @@ class Laboratory:
                 recorder,
                 self.arm.increment,
                 prepared.referee,
+                setup,
                 plan.video,
                 plan.budget,
             )
@@ -168,17 +173,17 @@ class Laboratory:
                 there = ", ".join(self.world.cameras)
                 raise PlanError(f"There is no camera {camera!r} in {self.contract.name}; cameras: {there}.")
 
-    def _policy(self, name: str, seeds: Seeds, setup: Setup) -> Policy:
+    def _policy(self, name: str, seeds: Seeds) -> Policy:
         if name != EXPERT:
             return make_policy(name, seeds.policy)
         scene = Scene(
             self.world.channels,
             self.contract.shapes(),
-            self.contract.regions(setup),
+            self.contract.regions,
             self.world.now,
             lambda: self._referee.state,
         )
-        return Reference(self.contract, scene, self.arm)
+        return Reference(self.contract, scene, self.arm, seeds.policy)
 
 
 def _invalid(plan: Plan, index: int, path: Path, fault: Exception, started: float) -> Result:

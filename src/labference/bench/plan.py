@@ -14,8 +14,9 @@ class Plan:
     """A registered population of episodes.
 
     When a campaign is resumed, `episodes` may grow and `deadline_s`, the longest wall time of one answer [s], may
-    change; nothing else may. `budget` [control steps] stands in for the contract's, `faults` are injected into every
-    episode.
+    change; nothing else may. `instances` names a registered list of the task, or one of its members as LIST:LABEL;
+    without one, instances are drawn from the task's strata. `budget` [control steps] stands in for the contract's,
+    `faults` are injected into every episode.
     """
 
     task: str
@@ -29,6 +30,7 @@ class Plan:
     deadline_s: float = 600.0
     budget: int | None = None
     faults: tuple[SensorFault, ...] = ()
+    instances: str = ""
 
     def condition(self) -> dict[str, Any]:
         """Return what must agree for a campaign to be resumed."""

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 from typing import TypeVar
 
@@ -33,6 +34,12 @@ class System:
         except BaseException:
             self._deadline.restore()
             raise
+
+    def settle(self, cameras: tuple[str, ...]) -> None:
+        """Keep those of the optional cameras that the laboratory has, in the order in which they were declared."""
+        declared = self.capabilities
+        extra = (name for name in declared.optional if name in cameras and name not in declared.cameras)
+        self.capabilities = replace(declared, cameras=(*declared.cameras, *extra), optional=())
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Begin an episode."""
@@ -77,7 +84,8 @@ class System:
 
 def _check(capabilities: Capabilities) -> None:
     """Refuse declarations of another type than the fields ask for; the codec has turned lists into tuples."""
-    words = (capabilities.name, capabilities.version, *_all(capabilities.actions), *_all(capabilities.cameras))
+    names = (capabilities.actions, capabilities.cameras, capabilities.optional)
+    words = (capabilities.name, capabilities.version, *(word for entry in names for word in _all(entry)))
     flags = (capabilities.depth, capabilities.readings, capabilities.reports)
     if not all(type(word) is str for word in words) or not all(type(flag) is bool for flag in flags):
         raise Refusal("unsupported", f"{capabilities!r} has a field of the wrong type.")

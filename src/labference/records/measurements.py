@@ -1,7 +1,8 @@
 """Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
-File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks, ticks per block), then
-the deflated fields in the order of `Block`. A frame holds about a second, so a kill loses at most that.
+File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask and
+generation per block, then the deflated fields in the order of `Block`. A frame holds about a second, so a kill loses at
+most that.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from labference.truth.measurement import Block, Channels
 
 from .strict import DamagedError
 
-MAGIC = b"LFM2"
+MAGIC = b"LFM3"
 FRAME_TICKS = 500
 FIELDS = ("pose", "speed", "touch", "opening", "force")
+PER_BLOCK = ("ticks", "control", "generation")
 _HEAD = struct.Struct("<IiI")
 
 
@@ -44,10 +46,10 @@ class MeasurementWriter:
         """Write the frame under way to the disk."""
         if not self._blocks:
             return
-        lengths = np.array([block.ticks for block in self._blocks], dtype="<u4")
+        table = np.array([(block.ticks, block.control, block.generation) for block in self._blocks], dtype="<u4")
         payload = zlib.compress(b"".join(_fields(self._blocks)), level=1)
-        self._file.write(_HEAD.pack(len(payload), self._blocks[0].tick, len(lengths)))
-        self._file.write(lengths.tobytes())
+        self._file.write(_HEAD.pack(len(payload), self._blocks[0].tick, len(table)))
+        self._file.write(table.tobytes())
         self._file.write(payload)
         self._file.flush()
         self._blocks, self._ticks = [], 0
@@ -65,12 +67,13 @@ def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
             raise DamagedError(f"{path.name} does not start with {MAGIC!r}; it is not a measurement file.")
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             size, tick, count = _HEAD.unpack(head)
-            lengths, payload = file.read(4 * count), file.read(size)
+            lengths, payload = file.read(4 * len(PER_BLOCK) * count), file.read(size)
             if len(payload) < size:
                 return
             try:
                 data = zlib.decompress(payload)
-                yield from _split(tick, np.frombuffer(lengths, dtype="<u4"), data, channels)
+                table = np.frombuffer(lengths, dtype="<u4").reshape(-1, len(PER_BLOCK))
+                yield from _split(tick, table, data, channels)
             except (zlib.error, ValueError) as error:
                 raise DamagedError(f"{path.name} is damaged in the frame at tick {tick}: {error}.") from error
 
@@ -78,6 +81,7 @@ def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
 def _fields(blocks: list[Block]) -> Iterator[bytes]:
     for name in FIELDS:
         yield _pack(np.concatenate([object.__getattribute__(block, name) for block in blocks]))
+    yield _pack(np.stack([block.fixtures for block in blocks]))
 
 
 def _pack(rows: np.ndarray) -> bytes:
@@ -109,21 +113,25 @@ def _unpack(data: bytes, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -
     return flat.view(dtype).reshape(shape), offset + count * kind.itemsize
 
 
-def _split(tick: int, lengths: np.ndarray, data: bytes, channels: Channels) -> Iterator[Block]:
-    ticks, items, cells = int(lengths.sum()), len(channels.items), len(channels.cells)
+def _split(tick: int, table: np.ndarray, data: bytes, channels: Channels) -> Iterator[Block]:
+    """Yield the blocks of a frame; `table` (blocks, 3) holds the numbers of `PER_BLOCK`."""
+    ticks, items, cells = int(table[:, 0].sum()), len(channels.items), len(channels.cells)
     layout: list[tuple[str, tuple[int, ...]]] = [
         ("int32", (ticks, items + 1, 7)),
         ("int32", (ticks, items, 2)),
         ("uint16", (ticks, items + 1)),
         ("int32", (ticks, 2)),
         ("float32", (ticks, cells)),
+        ("int32", (len(table), len(channels.fixtures), 7)),
     ]
     arrays, offset = [], 0
     for name, shape in layout:
         array, offset = _unpack(data, offset, np.dtype(name), shape)
         arrays.append(array)
+    fixtures = arrays.pop()
     start = 0
-    for length in lengths:
-        rows = slice(start, start + int(length))
-        yield Block(tick + start, *(array[rows] for array in arrays))
-        start += int(length)
+    for (length, control, generation), standing in zip(table.tolist(), fixtures, strict=True):
+        rows = slice(start, start + length)
+        pose, speed, touch, opening, force = (array[rows] for array in arrays)
+        yield Block(tick + start, pose, speed, touch, opening, force, standing, control, generation)
+        start += length

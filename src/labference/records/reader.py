@@ -13,6 +13,9 @@ from labference.wire import Operation
 from . import folder, strict
 from .measurements import read_blocks
 
+KINDS = ("items", "surfaces", "cells", "fixtures")
+"""What channels name, in the order of `Channels`."""
+
 
 class RecordError(Exception):
     """A run folder is missing something or contradicts itself."""
@@ -30,9 +33,8 @@ class Run:
     def channels(self) -> Channels:
         """Return what the columns of the measurements mean."""
         channels = self.run["channels"]
-        return Channels(
-            tuple(channels["items"]), tuple(channels["surfaces"]), tuple(channels["cells"]), channels["timestep"]
-        )
+        items, surfaces, cells, fixtures = (tuple(channels[name]) for name in KINDS)
+        return Channels(items, surfaces, cells, fixtures, channels["timestep"])
 
     def blocks(self) -> Iterator[Block]:
         """Yield the measured blocks in order, the preparation first."""

@@ -122,6 +122,16 @@ def _commands(run: Run, found: Replay, answer: dict[str, Any]) -> str | None:
     return None
 
 
+def _control(run: Run, found: Replay) -> str | None:
+    """The environment acts when the contract says so, and at no other time; fixtures stand where they were put."""
+    del run
+    if found.strayed is not None:
+        return f"measurements.bin: at tick {found.strayed} a fixture is not where it was put."
+    if found.usurped is None:
+        return None
+    return f"measurements.bin: at tick {found.usurped} the wrong side is in control of the bench."
+
+
 def _events(run: Run, found: Replay) -> str | None:
     """Compare events and live snapshots byte for byte."""
     recorded = [line for line in run.events() if not line.startswith(ADMINISTRATIVE)]
@@ -149,7 +159,8 @@ def _first(name: str, recorded: list[str], replayed: list[str]) -> str | None:
 def _identity(run: Run, found: Replay) -> str | None:
     """The identity follows from plan, seeds, contract and what was measured at the handoff."""
     identity, plan, contract = run.run["identity"], run.run["plan"], found.contract
-    instance, seeds = draw(contract, identity["campaign"], identity["index"], plan["policy_seed"])
+    drawn = (identity["campaign"], identity["index"], plan["policy_seed"], plan["instances"])
+    instance, seeds = draw(contract, *drawn)
     layout = layout_digest(plain(found.poses), run.run["setup"]["fixtures"])
     expected = {
         "key": digest(identity),
@@ -163,9 +174,11 @@ def _identity(run: Run, found: Replay) -> str | None:
         "identity.layout": layout,
         "identity.action": digest(run.run["action"]),
         "identity.version": contract.version,
+        "identity.history": contract.history,
+        "identity.instances": plan["instances"],
         "identity.contract": contract_digest(contract),
-        "identity.budget": plan["budget"] or contract.budget_steps,
-        "contract.budget_steps": plan["budget"] or contract.budget_steps,
+        "identity.budget": contract.budget_steps if plan["budget"] is None else plan["budget"],
+        "contract.budget_steps": contract.budget_steps if plan["budget"] is None else plan["budget"],
         "contract.places": list(contract.places),
         "contract.settle_s": contract.settle_s,
         "contract.dwell_s": contract.dwell_s,
@@ -210,7 +223,7 @@ def _scores(run: Run, found: Replay) -> str | None:
         "reports": run.run["reports"],
         "steps": steps,
         "queries": len(run.lines(folder.OBSERVATIONS)),
-        "simulated_s": sum(found.periods) * run.channels.timestep,
+        "simulated_s": found.elapsed * run.channels.timestep,
         "reason": _reason(run, found),
         "sentence": next((json.loads(line)["sentence"] for line in run.events() if line.startswith(REFUSED)), ""),
     }
@@ -232,5 +245,5 @@ def _reason(run: Run, found: Replay) -> str:
     return "budget" if len(found.periods) >= run.run["contract"]["budget_steps"] else "cut short"
 
 
-CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (_evidence, _answers, _events, _identity, _scores)
+CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (_evidence, _answers, _control, _events, _identity, _scores)
 """In this order; the first difference is named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +14,22 @@ from labference.records.reader import RecordError, Run, operation
 from labference.records.strict import DamagedError, line
 from labference.tasks import find_task
 from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.truth.draw import lay_out
 from labference.truth.events import Event, Physical
-from labference.truth.measurement import LENGTH, OK, STATUSES, SensorFault
+from labference.truth.identity import Seeds
+from labference.truth.measurement import (
+    ENVIRONMENT,
+    LENGTH,
+    OK,
+    POLICY,
+    STATUSES,
+    TURN,
+    Block,
+    Channels,
+    Pose,
+    SensorFault,
+    Setup,
+)
 from labference.truth.referee import Referee
 
 CLOSED_AT_END = '"because":"end of episode"'
@@ -26,7 +41,8 @@ class Replay:
 
     referee    judged the whole run again
     end        tick at which the measurements end
-    periods    ticks of each control period after the handoff
+    periods    ticks of each control period of the tested system
+    elapsed    ticks since the handoff, the environment's included
     gripper    commanded gripper opening [m] at each control period's first tick
     poses      (n, 7) grid poses of the items at the handoff
     tools      position of the tool centre point (3,) [m] and measured opening [m] at each control period's first tick
@@ -34,12 +50,14 @@ class Replay:
     snapshots  lines that `online_scores.jsonl` should hold
     evidence   evidence version at each delivery
     untold     the first statement that lies beyond the measurements, if any
+    usurped    tick of the first block in which the wrong side was in control, if any
     """
 
     contract: TaskContract[Any, Any]
     instance: Any
     referee: Referee
     end: int = 0
+    elapsed: int = 0
     periods: list[int] = field(default_factory=list)
     gripper: dict[int, float] = field(default_factory=dict)
     poses: Any = None
@@ -48,6 +66,8 @@ class Replay:
     snapshots: list[str] = field(default_factory=list)
     evidence: dict[int, int] = field(default_factory=dict)
     untold: str | None = None
+    usurped: int | None = None
+    strayed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +106,18 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
     for name, cell in zip(run.channels.cells, cells, strict=True):
         cell.zero(np.array([run.run["zero"][name]]))
     told, started = 0, False
+    setup = lay_out(found.contract, found.instance, Seeds(**run.run["identity"]["seeds"]))
+    standing = dict(setup.fixtures)
     for block in run.blocks():
         if started and block.tick != found.end:
             raise DamagedError(f"measurements.bin jumps from tick {found.end} to {block.tick}.")
+        environment = found.referee.hidden or found.referee.due
+        if block.tick == 0 or (block.control and not found.referee.hidden):
+            standing = _standing(found, setup, acting=bool(block.control))
+        if started and found.usurped is None and environment != (block.control != POLICY):
+            found.usurped = block.tick
+        if found.strayed is None and block.control != ENVIRONMENT and not _stands(block, run.channels, standing):
+            found.strayed = block.tick
         readouts = read_cells(cells, block)
         first_events = found.referee.observe(block, readouts)
         found.readings[block.end] = [
@@ -101,7 +130,9 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
             for name, readout in zip(run.channels.cells, readouts, strict=True)
         ]
         if block.tick >= 0:
-            found.periods.append(block.ticks)
+            found.elapsed += block.ticks
+            if block.control == POLICY:
+                found.periods.append(block.ticks)
             found.gripper[block.tick] = float(block.opening[0, 1]) * LENGTH
             found.tools[block.tick] = block.pose[0, -1, :3] * LENGTH, float(block.opening[0, 0]) * LENGTH
             _judged(found, first_events, block.end)
@@ -114,6 +145,24 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
             _tell(found, statements[told])
             told += 1
     return told
+
+
+def _standing(found: Replay, setup: Setup, acting: bool) -> dict[str, Pose]:
+    """Return where fixtures stand while the tested system has control, now or once the environment has acted."""
+    if not acting:
+        return dict(setup.fixtures)
+    transition = found.contract.transition(found.referee.state, setup)
+    return setup.fixtures | transition.change.fixtures | {transition.cover: transition.outside}
+
+
+def _stands(block: Block, channels: Channels, standing: dict[str, Pose]) -> bool:
+    """Return whether every fixture of `block` stands at its pose in `standing`, on the grid."""
+    poses = [standing[name] for name in channels.fixtures]
+    wanted = [(p.x, p.y, p.z, math.cos(p.yaw / 2), 0.0, 0.0, math.sin(p.yaw / 2)) for p in poses]
+    rows = np.array(wanted).reshape(-1, 7)
+    rows[:, 3:] *= np.copysign(1.0, rows[:, 3:4])
+    off = np.abs(block.fixtures - rows / np.array([LENGTH] * 3 + [TURN] * 4))
+    return bool((off <= 1.0).all())
 
 
 def _statements(run: Run) -> Iterator[Statement]:

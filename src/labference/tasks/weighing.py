@@ -8,14 +8,18 @@ some start on the pan, and at least two additions or removals are needed, in any
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from labference.truth.contract import Defaults
 from labference.truth.events import (
+    Approached,
     Disturbed,
+    Entered,
     Event,
     Faulted,
     Fell,
@@ -24,6 +28,7 @@ from labference.truth.events import (
     Steadied,
 )
 from labference.truth.geometry import Rectangular, Region, Round, Shape
+from labference.truth.identity import Seeds
 from labference.truth.measurement import HAND, ITEM, LEFT, OK, RIGHT, Block, Channels, Pose, Readout, Setup
 from labference.truth.watch import low_motion, touched_by_robot
 from labference.wire import Goal, Operation
@@ -102,7 +107,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
+class Weighing(Defaults):
     """The weighing contract; `extended` adds preloaded standards and several corrections."""
 
     name: str
@@ -115,6 +120,8 @@ class Weighing:
     dwell_s: float = DWELL_S
     response_s: float = RESPONSE_S
     budget_steps: int = BUDGET_STEPS
+    history: str = "online"
+    telling: tuple[str, ...] = ()
 
     def parts(self) -> tuple[Table | Balance | Sample | Weight, ...]:
         """Return the scene: one table, one balance, one sample, four standards."""
@@ -128,14 +135,18 @@ class Weighing:
         shapes = {name: Shape(radius, body, height) for name, (radius, body, _, _, height) in standards.items()}
         return shapes | {SAMPLE: Shape(sample.radius, sample.height, sample.height)}
 
-    def regions(self, setup: Setup) -> dict[str, Region]:
+    def regions(self, fixtures: Mapping[str, Pose]) -> dict[str, Region]:
         """Return the pan where the balance stands, and the part of the table where standards belong."""
-        balance, at = Balance(BALANCE), setup.fixtures[BALANCE]
+        balance, at = Balance(BALANCE), fixtures[BALANCE]
         (west, east), (south, north) = TABLE_REGION
         return {
             PAN: Round((at.x, at.y), balance.pan_radius, balance.pan_height),
             TABLE: Rectangular((west, south), (east, north), 0.0),
         }
+
+    def destination(self, operation: Operation) -> str:
+        """Return the place that the operation names."""
+        return operation.place
 
     def strata(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return every target with every wanted subset: one standard in basic, two or three in extended."""
@@ -165,12 +176,17 @@ class Weighing:
             Instance(float(target), float(target - sum(goal)), start, goal) for goal in (first, second)
         )
 
+    def scored(self, instance: Instance) -> State:
+        """Return the state at the handoff: the first choice is the scored one."""
+        return self.start(instance)
+
     def restore(self, record: dict[str, Any]) -> Instance:
         """Return the instance that `run.json` holds."""
         return Instance(record["target"], record["sample"], tuple(record["start"]), tuple(record["goal"]))
 
-    def setup(self, instance: Instance, rng: np.random.Generator) -> Setup:
+    def setup(self, instance: Instance, seeds: Seeds) -> Setup:
         """Lay out balance, table and pan; the draw does not depend on masses or goals."""
+        rng = np.random.default_rng(seeds.layout)
         shift = rng.uniform(-BALANCE_SHIFT, BALANCE_SHIFT, 2)
         centre = (BALANCE_AT[0] + shift[0], BALANCE_AT[1] + shift[1])
         free = iter(_scatter(rng, len(STANDARDS)))
@@ -210,8 +226,10 @@ class Weighing:
         """Return pan or table where only that surface carries the item, elsewhere for any other support."""
         return np.asarray(_placed(channels.bit(PAN), channels.bit(TABLE))[block.touch[:, :-1]])
 
-    def chosen(self, state: State, event: Grasped) -> Operation:
+    def chosen(self, state: State, event: Grasped | Entered | Approached) -> Operation | None:
         """Grasping an item on the pan selects its removal, anywhere else its addition."""
+        if not isinstance(event, Grasped):
+            return None
         if event.origin == PAN:
             return Operation("remove", event.item, TABLE)
         return Operation("add", event.item, PAN)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from labference.wire import Goal, Operation
 
-from .events import Event, Grasped
+from .draw import Member
+from .events import Approached, Entered, Event, Grasped, Recognised
 from .geometry import Region, Shape
-from .measurement import Block, Channels, Readout, Setup
+from .identity import Seeds
+from .measurement import Block, Channels, Pose, Readout, Setup, Transition
 
 I = TypeVar("I")  # noqa: E741  # Instance
 S = TypeVar("S")  # State
@@ -52,6 +54,42 @@ def read_cells(cells: tuple[LoadCell, ...], block: Block) -> tuple[Readout, ...]
     return tuple(cell.update(block.force[:, index]) for index, cell in enumerate(cells))
 
 
+class Recogniser(Protocol):
+    """Find interaction patterns in measured blocks; the result does not depend on how time is cut into blocks."""
+
+    def update(self, block: Block) -> list[Recognised]:
+        """Return what `block` shows, in order of time."""
+        ...
+
+    def reset(self) -> None:
+        """Forget what was seen: the environment has moved things."""
+        ...
+
+
+class Defaults:
+    """What most contracts leave as it is: no recogniser of their own, no environment transition, no registered list."""
+
+    __slots__ = ()
+
+    def recognisers(self, channels: Channels) -> tuple[Recogniser, ...]:
+        """Return none."""
+        del channels
+        return ()
+
+    def due(self, state: Any) -> bool:
+        """Never."""
+        del state
+        return False
+
+    def transition(self, state: Any, setup: Setup) -> Transition:
+        """Refuse: this environment never acts."""
+        raise ContractError("This task has no environment transition.")
+
+    def lists(self) -> dict[str, tuple[Member, ...]]:
+        """Return none."""
+        return {}
+
+
 class TaskContract(Protocol[I, S]):
     """One task family condition. Instances and states are frozen dataclasses of the task file.
 
@@ -61,6 +99,9 @@ class TaskContract(Protocol[I, S]):
     dwell_s           how long the terminal predicate must hold without interruption [s]
     response_s        response window of an opportunity, in simulated time from delivery [s]
     budget_steps      control steps after which an episode ends
+    history           history protocol: "online" delivers the present; "online_once" means that what matters later is
+                      shown when it happens and never again
+    telling           items whose place is the evidence in which twins differ; all others are laid out alike
     """
 
     name: str
@@ -71,6 +112,8 @@ class TaskContract(Protocol[I, S]):
     dwell_s: float
     response_s: float
     budget_steps: int
+    history: str
+    telling: tuple[str, ...]
 
     def parts(self) -> tuple[Any, ...]:
         """Return the labware and instruments of the scene (declarations of `labference.world.parts`)."""
@@ -80,8 +123,16 @@ class TaskContract(Protocol[I, S]):
         """Return what each item measures."""
         ...
 
-    def regions(self, setup: Setup) -> dict[str, Region]:
-        """Return where an operation may put an item, by the place it names."""
+    def regions(self, fixtures: Mapping[str, Pose]) -> dict[str, Region]:
+        """Return where an item may be put, by place, while fixtures stand at `fixtures`."""
+        ...
+
+    def destination(self, operation: Operation) -> str:
+        """Return the place where `operation` puts its item, "" where it leaves it in the hand."""
+        ...
+
+    def recognisers(self, channels: Channels) -> tuple[Recogniser, ...]:
+        """Return fresh recognisers of the choices that a grasp does not show."""
         ...
 
     def strata(self) -> Sequence[Hashable]:
@@ -93,15 +144,23 @@ class TaskContract(Protocol[I, S]):
         ...
 
     def twins(self, rng: np.random.Generator) -> tuple[I, I]:
-        """Draw two instances with the same instruction whose legal sets are disjoint."""
+        """Draw two instances with the same instruction whose legal sets are disjoint at the scored choice."""
+        ...
+
+    def scored(self, instance: I) -> S:
+        """Return the state at the choice in which twins differ, with everything before done as it should be."""
+        ...
+
+    def lists(self) -> dict[str, tuple[Member, ...]]:
+        """Return the registered lists of instances by name."""
         ...
 
     def restore(self, record: dict[str, Any]) -> I:
         """Return the instance that `run.json` holds."""
         ...
 
-    def setup(self, instance: I, rng: np.random.Generator) -> Setup:
-        """Lay out `instance` from the layout stream; equal streams give equal layouts for twins."""
+    def setup(self, instance: I, seeds: Seeds) -> Setup:
+        """Lay out `instance` from the seeds of layout, colour and motion; equal seeds lay twins out alike."""
         ...
 
     def goal(self, instance: I) -> Goal:
@@ -120,8 +179,8 @@ class TaskContract(Protocol[I, S]):
         """Return the confirmed place of each item."""
         ...
 
-    def chosen(self, state: S, event: Grasped) -> Operation:
-        """Return the operation that a recognised grasp selects, judged in the state before contact."""
+    def chosen(self, state: S, event: Grasped | Entered | Approached) -> Operation | None:
+        """Return the operation that a recognised interaction selects, judged in the state before it; None for none."""
         ...
 
     def update(self, state: S, event: Event) -> S:
@@ -142,6 +201,14 @@ class TaskContract(Protocol[I, S]):
         A new key opens a new opportunity once it has been delivered; an unchanged key never does. The key must not
         depend on what is wanted: its change interrupts the tested system.
         """
+        ...
+
+    def due(self, state: S) -> bool:
+        """Return whether the environment acts now; the loop then hands control to it at the next control boundary."""
+        ...
+
+    def transition(self, state: S, setup: Setup) -> Transition:
+        """Return what the environment does in `state`."""
         ...
 
     def achieved(self, state: S, operation: Operation) -> bool:

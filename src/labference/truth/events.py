@@ -50,6 +50,69 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Lifted:
+    """Nothing but the robot carries `item` any more: the grasp holds."""
+
+    tick: int
+    item: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """`item`, in the hand, was directed into the socket `place` and into no other."""
+
+    tick: int
+    item: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approached:
+    """The open hand descended, sustained and aimed, towards the local slot `place`, before any contact."""
+
+    tick: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrew:
+    """The empty hand is clear of everything that stands on the bench."""
+
+    tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The hand is no longer clear of what stands on the bench, or holds something."""
+
+    tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """An environment transition began: the environment has control, operation recognition pauses."""
+
+    tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The environment rebuilt free bodies; they are of this `generation` now."""
+
+    tick: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """The environment transition ended: the tested system has control and is shown the scene again."""
+
+    tick: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fell:
     """`item` left the bench."""
 
@@ -168,6 +231,25 @@ class Revised:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The physical subgoal of `operation` was confirmed; `opportunity` is the one whose first choice it was, or 0."""
+
+    tick: int
+    operation: Operation
+    opportunity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deviated:
+    """`item` came to rest at `place` although the attempt was directed at `intended`."""
+
+    tick: int
+    item: str
+    intended: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """An opportunity ended: by new evidence, by its deadline, or with the episode."""
 
@@ -194,8 +276,14 @@ class Stopped:
     tick: int
 
 
-Physical = Grasped | Released | Dropped | Settled | Fell | Pressed | Freed | Steadied | Disturbed | Faulted | Restored
-Judged = Completed | DwellBroken | Violated | Opened | Chosen | Revised | Closed | Noted | Stopped
+Handled = Grasped | Lifted | Released | Dropped | Settled | Fell
+Sensed = Pressed | Freed | Steadied | Disturbed | Faulted | Restored
+Staged = Hidden | Rebuilt | Revealed
+Recognised = Entered | Approached | Withdrew | Returned
+Physical = Handled | Sensed | Staged | Recognised
+Judged = (
+    Completed | DwellBroken | Violated | Opened | Chosen | Revised | Confirmed | Deviated | Closed | Noted | Stopped
+)
 
 
 @dataclass(frozen=True, slots=True)

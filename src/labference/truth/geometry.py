@@ -8,12 +8,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A round item that stands on its bottom centre: radius and height of the body that fingers press on, and the
-    height of the whole [m].
+    height of the whole [m]. An item with a `cap`, its radius [m], is taken by it: from `body` up to `height`.
     """
 
     radius: float
     body: float
     height: float
+    cap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +35,12 @@ class Rectangular:
     height: float
 
 
-Region = Round | Rectangular
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """A vertical slot or hole: centre of its mouth (3,) in the robot base frame, and its effective depth [m]."""
+
+    mouth: tuple[float, float, float]
+    depth: float
+
+
+Region = Round | Rectangular | Socket

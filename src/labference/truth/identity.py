@@ -10,8 +10,8 @@ import numpy as np
 
 from labference.wire import Capabilities
 
-POLICY_STREAM = 1
-"""Keeps the policy stream apart from the others when both roots are the same number."""
+POLICY_STREAM, COLOUR_STREAM, MOTION_STREAM = 1, 2, 3
+"""Keep streams apart that are drawn from the same number."""
 
 SHARED = (
     "task",
@@ -29,6 +29,7 @@ SHARED = (
     "faults",
     "rendering",
     "evaluation",
+    "instances",
     "campaign",
 )
 """Identity fields that every episode of a campaign agrees on."""
@@ -40,11 +41,16 @@ class PlanError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """One seed per stream of chance, drawn separately so that no stream shifts another."""
+    """One seed per stream of chance, drawn separately so that no stream shifts another.
+
+    `motion` decides how the environment moves things during an episode.
+    """
 
     task_state: int
     layout: int
     policy: int
+    colour: int = 0
+    motion: int = 0
 
     @classmethod
     def of(cls, campaign: int, index: int, policy: int) -> Seeds:
@@ -53,8 +59,13 @@ class Seeds:
         The policy stream has a root of its own: what a tested system is handed says nothing of the campaign seed.
         """
         task_state, layout = np.random.SeedSequence([campaign, index]).generate_state(2, np.uint32)
-        (own,) = np.random.SeedSequence([policy, index], spawn_key=(POLICY_STREAM,)).generate_state(1, np.uint32)
-        return cls(int(task_state), int(layout), int(own))
+        own = _stream(policy, index, POLICY_STREAM)
+        colour, motion = (_stream(campaign, index, stream) for stream in (COLOUR_STREAM, MOTION_STREAM))
+        return cls(int(task_state), int(layout), own, colour, motion)
+
+
+def _stream(root: int, index: int, stream: int) -> int:
+    return int(np.random.SeedSequence([root, index], spawn_key=(stream,)).generate_state(1, np.uint32)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,7 @@ class RunId:
     faults: str
     rendering: str
     evaluation: str
+    instances: str
     campaign: int
     index: int
     instance: str

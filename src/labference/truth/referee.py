@@ -17,22 +17,31 @@ from labference.wire import Operation
 
 from .contract import TaskContract
 from .events import (
+    Approached,
     Chosen,
     Closed,
     Completed,
+    Confirmed,
+    Deviated,
     DwellBroken,
+    Entered,
     Event,
     Fell,
     Grasped,
+    Hidden,
+    Lifted,
     Noted,
     Opened,
     Physical,
+    Rebuilt,
+    Revealed,
     Revised,
     Settled,
+    Staged,
     Stopped,
     Violated,
 )
-from .measurement import Block, Channels, Readout, SensorFault
+from .measurement import HANDOFF, Block, Channels, Readout, SensorFault
 from .watch import Watch
 from .window import Dwell
 
@@ -50,6 +59,7 @@ class Opportunity:
     legal: frozenset[Operation]
     deadline: int
     choice: Operation | None = None
+    latest: Operation | None = None
     report: Operation | None = None
     closed: bool = False
     concluded: bool = False
@@ -63,6 +73,14 @@ class Opportunity:
     def answered(self) -> bool:
         """Return whether the track that can answer has."""
         return (self.choice if self.physical else self.report) is not None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What an item is being handled for; `opportunity` is the one whose first choice that is, or 0."""
+
+    operation: Operation
+    opportunity: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +105,9 @@ class Referee:
     the command queue and delivers an observation. It depends on what changed and never on whether that was right, so
     that the moment of a delivery tells nothing.
 
+    `due` says that the environment acts next, `hidden` that it does now. Meanwhile nothing is recognised, opened or
+    counted; what comes to rest is still confirmed.
+
     A system with `reports` also gets opportunities whose only legal answer is to wait; they are a track of their own
     and touch neither the queue nor the behavioural opportunity.
     """
@@ -110,33 +131,70 @@ class Referee:
         self.current: Opportunity | None = None
         self.waiting: Opportunity | None = None
         self.completed = False
+        self.stopped = False
+        self.hidden = False
+        self._generation = 0
         self._watch = Watch(channels, contract.places, contract.located(self.state), contract.settle_s, faults)
+        self._recognisers = contract.recognisers(channels)
         self._dwell = Dwell(1)
         self._dwell_ticks = round(contract.dwell_s / channels.timestep)
         self._response_ticks = round(contract.response_s / channels.timestep)
         self._opportunities = 0
         self._key: Hashable | None = None
-        self._attempted: dict[str, Operation] = {}
+        self._attempted: dict[str, Attempt] = {}
+        self._taken: dict[str, Operation] = {}
         self._errors: dict[str, Operation] = {}
         self._confirmed: set[Operation] = set()
         self._tally: Counter[str] = Counter()
+
+    @property
+    def due(self) -> bool:
+        """Return whether the environment acts next; evidence that waits is delivered before."""
+        return not self.hidden and not self.stopped and not self.pending and self.contract.due(self.state)
 
     def observe(self, block: Block, readouts: tuple[Readout, ...]) -> list[Event]:
         """Judge what was measured; return the events it led to."""
         first = len(self.history)
         place = self.contract.place(block, self.channels)
+        for staged in self._stage(block):
+            self._physical(staged)
         stretches = [(0, self.state)]
-        for event in self._watch.update(block, readouts, place):
+        for event in self._seen(block, readouts, place):
             self._physical(event)
             if self.state is not stretches[-1][1]:
                 stretches.append((event.tick - block.tick, self.state))
         if block.tick >= 0:
             self._terminal(block, readouts, place, stretches)
-        if block.end >= 0:
+        if block.control == HANDOFF:
+            self.hidden = False
+            self._physical(Revealed(block.end, self._generation))
+        if block.end >= 0 and not self.hidden:
             self._expire(self.current, block.end)
             self._expire(self.waiting, block.end)
             self._refresh()
         return self.history[first:]
+
+    def _stage(self, block: Block) -> list[Staged]:
+        """Return what the environment began with this block."""
+        events: list[Staged] = []
+        if block.control and not self.hidden:
+            self.hidden = True
+            events.append(Hidden(block.tick))
+            for recogniser in self._recognisers:
+                recogniser.reset()
+        if block.generation != self._generation:
+            self._generation = block.generation
+            events.append(Rebuilt(block.tick, block.generation))
+        return events
+
+    def _seen(self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray) -> list[Physical]:
+        """Return what happened in the block, in order of time; recognition pauses while the environment acts."""
+        events: list[Physical] = list(self._watch.update(block, readouts, place))
+        if not self.hidden:
+            found = [event for recogniser in self._recognisers for event in recogniser.update(block)]
+            if found:
+                events = sorted([*events, *found], key=lambda event: event.tick)
+        return events
 
     def deliver(self, observation: int, tick: int) -> list[Event]:
         """Take note that `observation` reached the policy boundary; open the opportunity that waited for it."""
@@ -178,6 +236,7 @@ class Referee:
     def stop(self, tick: int) -> list[Event]:
         """Take note that the tested system declared the task finished."""
         first = len(self.history)
+        self.stopped = True
         self._add(Stopped(tick))
         finish = Operation("stop")
         if self.reports:
@@ -225,62 +284,101 @@ class Referee:
     def _physical(self, event: Physical) -> None:
         self._add(event)
         before = self.state
-        if isinstance(event, Grasped):
-            self._grasped(event)
+        if event.tick >= 0 and isinstance(event, Grasped | Entered | Approached):
+            self._recognised(event)
         self.state = self.contract.update(before, event)
-        if isinstance(event, Settled | Fell):
+        if event.tick >= 0 and isinstance(event, Lifted | Settled | Fell):
             self._concluded(event)
             if self.current is not None and self.contract.located(before) != self.contract.located(self.state):
                 self.current.concluded = True
         rule = self.contract.violation(before, event)
         if rule is not None:
-            self._add(Violated(event.tick, rule, event.item if isinstance(event, Grasped | Settled | Fell) else ""))
+            item = event.item if isinstance(event, Grasped | Lifted | Settled | Fell) else ""
+            self._add(Violated(event.tick, rule, item))
 
-    def _grasped(self, event: Grasped) -> None:
-        """Identify the operation that a grasp selects, in the state before contact."""
+    def _recognised(self, event: Grasped | Entered | Approached) -> None:
+        """Identify the operation that an interaction selects, in the state before it."""
         operation = self.contract.chosen(self.state, event)
-        if event.item in self._attempted:
-            self._fail(event.tick, self._attempted[event.item])
-        self._attempted[event.item] = operation
+        if operation is None:
+            return
+        if isinstance(event, Approached):
+            if self.current is not None and operation not in self.current.legal:
+                self._errors[operation.item] = operation
+            self._choose(event.tick, operation)
+            return
+        if isinstance(event, Grasped) and self._taken.get(event.item) == operation:
+            # It slipped and was caught before it came to rest: no choice, and the one that is open stays open.
+            self._fail(event.tick, event.item, operation)
+            return
+        again = isinstance(event, Grasped) and event.item in self._attempted
+        if again:
+            self._fail(event.tick, event.item, self._attempted[event.item].operation)
+        self._taken.pop(event.item, None)
         legal = self.current.legal if self.current is not None else frozenset()
         if operation not in legal:
             self._errors[event.item] = operation
             if operation in self._confirmed and operation not in self.contract.outstanding(self.state):
                 self._add(Noted(event.tick, "needless_repetition", operation))
-        self._choose(event.tick, operation)
+        opportunity = self._choose(event.tick, operation)
+        self._attempted[event.item] = Attempt(operation, 0 if again else opportunity)
 
-    def _choose(self, tick: int, operation: Operation) -> None:
+    def _choose(self, tick: int, operation: Operation) -> int:
+        """Score a choice; return the opportunity whose first choice it is, or 0."""
         now = self.current
         if now is None or now.concluded or self.pending:
             self._add(Noted(tick, "premature_advancement", operation))
         elif now.choice is not None:
-            if operation != now.choice:
+            if operation == now.choice:
+                return now.id
+            if operation != now.latest:
+                now.latest = operation
                 self._add(Revised(tick, now.id, operation, BEHAVIOUR))
         elif tick > now.deadline:
             self._add(Noted(tick, "late_choice", operation))
         else:
-            now.choice = operation
+            now.choice = now.latest = operation
             self._add(Chosen(tick, now.id, operation, operation in now.legal, BEHAVIOUR))
+            return now.id
+        return 0
 
-    def _concluded(self, event: Settled | Fell) -> None:
+    def _concluded(self, event: Lifted | Settled | Fell) -> None:
         """Compare an attempt's outcome with what it selected; remember errors until nothing is left to put right."""
-        operation = self._attempted.pop(event.item, None)
-        if operation is None:
+        attempt = self._attempted.get(event.item)
+        known = event.item in self._errors
+        if attempt is not None and self.contract.achieved(self.state, attempt.operation):
+            del self._attempted[event.item]
+            self._confirmed.add(attempt.operation)
+            self._add(Confirmed(event.tick, attempt.operation, attempt.opportunity))
+            if isinstance(event, Lifted):
+                self._taken[event.item] = attempt.operation
+        elif isinstance(event, Lifted):
             return
+        elif attempt is not None:
+            del self._attempted[event.item]
+            self._missed(event, attempt.operation)
+        else:
+            lost = self._taken.pop(event.item, None)
+            if lost is None:
+                return
+            if self._left_to_do(event.item):
+                self._fail(event.tick, event.item, lost)
         if self.current is not None:
             self.current.concluded = True
-        known = event.item in self._errors
-        if self.contract.achieved(self.state, operation):
-            self._confirmed.add(operation)
-        else:
-            self._fail(event.tick, operation)
-        outstanding = {correction.item for correction in self.contract.outstanding(self.state)}
-        if known and event.item not in outstanding and isinstance(event, Settled):
-            del self._errors[event.item]
+        if known and isinstance(event, Settled) and not self._left_to_do(event.item):
+            operation = self._errors.pop(event.item) if attempt is None else attempt.operation
+            self._errors.pop(event.item, None)
             self._add(Noted(event.tick, "recovery", operation))
 
-    def _fail(self, tick: int, operation: Operation) -> None:
-        self._errors[operation.item] = operation
+    def _missed(self, event: Settled | Fell, operation: Operation) -> None:
+        if isinstance(event, Settled) and operation.place and event.place != self.contract.destination(operation):
+            self._add(Deviated(event.tick, event.item, self.contract.destination(operation), event.place))
+        self._fail(event.tick, event.item, operation)
+
+    def _left_to_do(self, item: str) -> bool:
+        return any(operation.item == item for operation in self.contract.outstanding(self.state))
+
+    def _fail(self, tick: int, item: str, operation: Operation) -> None:
+        self._errors[item] = operation
         self._add(Noted(tick, "operation_failure", operation))
 
     def _terminal(
@@ -288,6 +386,9 @@ class Referee:
     ) -> None:
         """Count uninterrupted ticks of the terminal predicate, each judged in the state of its own tick."""
         before = int(self._dwell.held[0])
+        if block.control:
+            self._dwell.held[:] = 0
+            return
         if not before and len(stretches) == 1 and self.contract.outstanding(self.state):
             return
         holds = np.zeros(block.ticks, dtype=bool)

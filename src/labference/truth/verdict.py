@@ -8,7 +8,21 @@ from dataclasses import dataclass, replace
 
 from labference.wire import Operation
 
-from .events import Chosen, Closed, Completed, Event, Grasped, Noted, Opened, Revised, Settled, Stopped, Violated
+from .events import (
+    Chosen,
+    Closed,
+    Completed,
+    Confirmed,
+    Deviated,
+    Event,
+    Grasped,
+    Noted,
+    Opened,
+    Revealed,
+    Revised,
+    Stopped,
+    Violated,
+)
 
 CATEGORIES = (
     "premature_advancement",
@@ -58,6 +72,8 @@ class Verdict:
     decisions          one per opportunity, in order
     attempts           grasps made
     correct_attempts   correct first choices; `correct_confirmed` those whose own attempt was physically confirmed
+    revealed           ticks at which the environment showed the scene again
+    deviations         attempts that ended elsewhere: tick, item, intended place, and where it came to rest
     physical           the terminal predicate held for the registered duration, at tick `completed`
     valid              physical completion without an irreversible violation
     clean              valid, every eligible opportunity answered correctly and at once, nothing failed or recovered
@@ -79,6 +95,8 @@ class Verdict:
     violations: tuple[str, ...]
     categories: dict[str, int]
     stopped: int | None
+    deviations: tuple[tuple[int, str, str, str], ...]
+    revealed: tuple[int, ...]
 
 
 def judge(history: Iterable[Event]) -> Verdict:
@@ -98,7 +116,7 @@ def judge(history: Iterable[Event]) -> Verdict:
     attempted, confirmed = _execution(history, decisions)
     return Verdict(
         decisions=decisions,
-        attempts=sum(isinstance(event, Grasped) for event in history),
+        attempts=sum(isinstance(event, Grasped) and event.tick >= 0 for event in history),
         correct_attempts=attempted,
         correct_confirmed=confirmed,
         physical=completed is not None,
@@ -110,6 +128,10 @@ def judge(history: Iterable[Event]) -> Verdict:
         violations=violations,
         categories={name: categories[name] for name in CATEGORIES},
         stopped=stopped,
+        deviations=tuple(
+            (event.tick, event.item, event.intended, event.place) for event in history if isinstance(event, Deviated)
+        ),
+        revealed=tuple(event.tick for event in history if isinstance(event, Revealed)),
     )
 
 
@@ -144,17 +166,6 @@ def _answered(decision: Decision, event: Chosen) -> Decision:
 
 def _execution(history: tuple[Event, ...], decisions: tuple[Decision, ...]) -> tuple[int, int]:
     """Count correct first choices and those whose own attempt was confirmed: execution given the right choice."""
-    correct = [decision for decision in decisions if decision.physical and decision.correct]
-    confirmed = 0
-    for decision in correct:
-        assert decision.choice is not None  # correct implies chosen
-        confirmed += _outcome(history, decision.choice, decision.chosen) == decision.choice.place
-    return len(correct), confirmed
-
-
-def _outcome(history: tuple[Event, ...], operation: Operation, tick: int | None) -> str | None:
-    """Return where the attempt that began at `tick` left its item."""
-    attempt = next(
-        (e.attempt for e in history if isinstance(e, Grasped) and e.tick == tick and e.item == operation.item), None
-    )
-    return next((e.place for e in history if isinstance(e, Settled) and e.attempt == attempt), None)
+    correct = {decision.opportunity for decision in decisions if decision.physical and decision.correct}
+    confirmed = {event.opportunity for event in history if isinstance(event, Confirmed)}
+    return len(correct), len(correct & confirmed)

@@ -17,10 +17,12 @@ from .events import (
     Fell,
     Freed,
     Grasped,
-    Physical,
+    Handled,
+    Lifted,
     Pressed,
     Released,
     Restored,
+    Sensed,
     Settled,
     Steadied,
 )
@@ -45,6 +47,8 @@ GRASP_S = 0.1
 """Bilateral contact with closing effort selects an item after this long [s]."""
 EFFORT = round(0.0005 / LENGTH)
 """Closing effort: the commanded opening is at least this much below the measured one [grid]."""
+LIFT_S = 0.1
+"""A grasped item is lifted when nothing but the robot has carried it for this long [s]."""
 RELEASE_S = 0.04
 """An item is out of the gripper after this long without any contact with the robot [s]."""
 SLOW = round(0.005 / SPEED)
@@ -75,6 +79,7 @@ class Track:
     place: str
     attempt: int = 0
     grasped: bool = False
+    lifted: bool = False
     grasp_opening: int = 0
     stirred: bool = False
     fallen: bool = False
@@ -99,24 +104,24 @@ class Watch:
         count = len(channels.items)
         self._confirmed = np.array([places.index(located[item]) for item in channels.items], dtype=np.int8)
         self._last_place = self._confirmed.copy()
-        self._grip, self._free, self._quiet = Dwell(count), Dwell(count), Dwell(count)
-        self._grasp_ticks, self._release_ticks, self._settle_ticks = (
-            round(seconds / channels.timestep) for seconds in (GRASP_S, RELEASE_S, settle_s)
+        self._grip, self._free, self._quiet, self._air = Dwell(count), Dwell(count), Dwell(count), Dwell(count)
+        self._grasp_ticks, self._release_ticks, self._settle_ticks, self._lift_ticks = (
+            round(seconds / channels.timestep) for seconds in (GRASP_S, RELEASE_S, settle_s, LIFT_S)
         )
         self._busy = False
         self._hand = 0
         self._stable = [False] * len(channels.cells)
         self._status = [OK] * len(channels.cells)
 
-    def update(self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray) -> list[Physical]:
+    def update(self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray) -> list[Handled | Sensed]:
         """Return the events of `block` in order of time; `place` is the contract's reading of it."""
-        events = self._items(block, place) + self._surfaces(block) + self._instruments(block, readouts)
+        events = [*self._items(block, place), *self._surfaces(block), *self._instruments(block, readouts)]
         events.sort(key=lambda event: event.tick)
         return events
 
-    def _items(self, block: Block, place: np.ndarray) -> list[Physical]:
+    def _items(self, block: Block, place: np.ndarray) -> list[Handled]:
         if not self._busy and self._quiet_block(block, place):
-            self._grip.held[:] = 0
+            self._grip.held[:] = self._air.held[:] = 0
             self._free.held += block.ticks
             self._quiet.held += block.ticks
             return []
@@ -124,13 +129,14 @@ class Watch:
         closing = block.opening[:, 1:] <= block.opening[:, :1] - EFFORT
         grip = self._grip.update(((block.touch[:, :-1] & _BOTH) == _BOTH) & closing)
         free = self._free.update(~touched)
+        air = self._air.update(touched & (place < 0))
         previous = np.vstack([self._last_place[None], place[:-1]])
         quiet = self._quiet.update(~touched & slow & (place >= 0) & (place == previous))
         self._last_place = place[-1].copy()
         below = block.pose[:, :-1, 2] < FLOOR
-        events: list[Physical] = []
+        events: list[Handled] = []
         for column in range(len(self.tracks)):
-            events += self._item(column, block, grip, free, quiet, below, touched | ~slow, place)
+            events += self._item(column, block, grip, air, free, quiet, below, touched | ~slow, place)
         self._busy = any(track.stirred or track.grasped for track in self.tracks)
         return events
 
@@ -147,12 +153,13 @@ class Watch:
         column: int,
         block: Block,
         grip: np.ndarray,
+        air: np.ndarray,
         free: np.ndarray,
         quiet: np.ndarray,
         below: np.ndarray,
         moved: np.ndarray,
         place: np.ndarray,
-    ) -> list[Physical]:
+    ) -> list[Handled]:
         """Run one item's small state machine over the ticks at which something about it changes."""
         track, item = self.tracks[column], self.channels.items[column]
         if track.fallen:
@@ -161,7 +168,9 @@ class Watch:
         marks += [(int(row), 1) for row in np.flatnonzero(free[:, column] == self._release_ticks)]
         marks += [(int(row), 2) for row in np.flatnonzero(quiet[:, column] == self._settle_ticks)]
         marks += [(int(row), 3) for row in np.flatnonzero(below[:, column])[:1]]
-        events: list[Physical] = []
+        if (track.grasped and not track.lifted) or (marks and marks[0][1] == 0):
+            marks += [(int(row), 4) for row in np.flatnonzero(air[:, column] >= self._lift_ticks)]
+        events: list[Handled] = []
         done = 0
         for row, mark in sorted(marks):
             track.stirred |= self._stirred(column, moved, place, done, row + 1)
@@ -169,7 +178,7 @@ class Watch:
             tick = block.tick + row
             if mark == 0 and not track.grasped:
                 self.attempts += 1
-                track.attempt, track.grasped = self.attempts, True
+                track.attempt, track.grasped, track.lifted = self.attempts, True, False
                 track.grasp_opening = int(block.opening[row, 0])
                 events.append(Grasped(tick, item, track.place, track.attempt))
             elif mark == 1 and track.grasped:
@@ -177,6 +186,9 @@ class Watch:
                 opened = int(block.opening[row, 1]) > track.grasp_opening
                 out = Released if opened else Dropped
                 events.append(out(tick, item, track.attempt))
+            elif mark == 4 and track.grasped and not track.lifted:
+                track.lifted = True
+                events.append(Lifted(tick, item, track.attempt))
             elif mark == 2 and track.stirred:
                 events.append(self._settle(column, tick, int(place[row, column])))
             elif mark == 3:
@@ -197,11 +209,11 @@ class Watch:
         self._confirmed[column] = place
         return event
 
-    def _surfaces(self, block: Block) -> list[Physical]:
+    def _surfaces(self, block: Block) -> list[Sensed]:
         hand = block.touch[:, -1]
         if (hand == self._hand).all():
             return []
-        events: list[Physical] = []
+        events: list[Sensed] = []
         for row in np.flatnonzero(np.diff(hand, prepend=np.uint16(self._hand))):
             now = int(hand[row])
             for index, surface in enumerate(self.channels.surfaces):
@@ -211,8 +223,8 @@ class Watch:
             self._hand = now
         return events
 
-    def _instruments(self, block: Block, readouts: tuple[Readout, ...]) -> list[Physical]:
-        events: list[Physical] = []
+    def _instruments(self, block: Block, readouts: tuple[Readout, ...]) -> list[Sensed]:
+        events: list[Sensed] = []
         for index, (name, readout) in enumerate(zip(self.channels.cells, readouts, strict=True)):
             stable, status = readout.stable, readout.status
             if (stable == self._stable[index]).all() and (status == self._status[index]).all():
@@ -221,8 +233,8 @@ class Watch:
                 events += self._instrument(index, name, block.tick + row, readout, row)
         return events
 
-    def _instrument(self, index: int, name: str, tick: int, readout: Readout, row: int) -> list[Physical]:
-        events: list[Physical] = []
+    def _instrument(self, index: int, name: str, tick: int, readout: Readout, row: int) -> list[Sensed]:
+        events: list[Sensed] = []
         status, stable = int(readout.status[row]), bool(readout.stable[row])
         if status != self._status[index]:
             self._status[index] = status

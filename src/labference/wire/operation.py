@@ -31,18 +31,21 @@ class Move:
     """Queue low-level commands, one per control period.
 
     `commands` has shape (n, size) in the units of the profile's `ActionSpec`. `commits` optionally states which
-    operation the motion serves; it is scored on the report track, never on the behavioural one.
+    operation the motion serves; it is scored on the report track, never on the behavioural one. `look` says whether the
+    observation that follows should carry camera frames; new evidence always comes with them.
     """
 
     commands: np.ndarray
     commits: Operation | None = None
+    look: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Hold still for `seconds` [s] of simulated time, or until new evidence arrives."""
+    """Hold still for `seconds` [s] of simulated time, or until new evidence arrives; `look` as in `Move`."""
 
     seconds: float
+    look: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ class Capabilities:
     name, version   identify the tested system in the records
     actions         names of the action profiles it can drive, preferred first
     cameras         names of the cameras it wants delivered; an empty tuple renders nothing
+    optional        names of cameras that it wants where the laboratory has them, after `cameras`
     depth           whether it wants depth beside RGB (a separate observation condition)
     readings        whether it wants the instruments' data ports (a separate observation condition)
     reports         whether it offers the explicit report track (`Report`, `Move.commits`)
@@ -29,6 +30,7 @@ class Capabilities:
     depth: bool = False
     readings: bool = False
     reports: bool = False
+    optional: tuple[str, ...] = ()
 
 
 class Policy(Protocol):
