@@ -12,6 +12,8 @@ BUILT_IN = {
     "reader": "labference.policies.reader:Reader",
     "favourite": "labference.policies.baselines:Favourite",
     "random": "labference.policies.baselines:Random",
+    "planned": "labference.policies.planned:Planned",
+    "old_position": "labference.policies.planned:OldPosition",
     "still": "labference.policies.still:Still",
 }
 """Unprivileged systems; `expert` is made by the bench, because it reads the truth."""

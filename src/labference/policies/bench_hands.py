@@ -15,6 +15,7 @@ from labference.motion import (
     Rectangle,
     Unreachable,
     free_spot,
+    fresh,
     grasp_standing,
     grip,
     home,
@@ -53,6 +54,7 @@ def look(arm: Arm, observation: Observation) -> Script[Look]:
     """Clear the view, wait until the display shows a stable number or patience ends, and look."""
     if observation.senses.robot.tcp[2] < CLEAR_HEIGHT:
         observation = yield from home(arm, observation)
+    observation = yield from fresh(observation)
     for _ in range(LOOKS):
         shown = read_display(observation.senses.frame(DISPLAY_CAMERA))
         if shown is not None and shown.status == "ok" and shown.stable:

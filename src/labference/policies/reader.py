@@ -1,50 +1,40 @@
-"""An honest system: it sees only what any tested system sees, reads labels and display, and moves what is wrong."""
+"""An honest system: it sees only what any tested system sees, and does what the bench calls for at each moment."""
 
 from __future__ import annotations
 
-import re
+import numpy as np
 
 from labference.motion import Arm
 from labference.motion.player import Player
-from labference.sight import CAMERAS, WeighingView
-from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Refusal, Script, Stop, Wait
+from labference.sight import CAMERAS, TUBE_CAMERAS
+from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Refusal, Script
 
-from .bench_hands import look, transfer
-from .subset import best_subset, next_correction
-
-TOLERANCE = 1.0
-"""Largest deviation between target and a sum of masses that counts as equal [g], from the goal text."""
-STANDARDS = 4
-"""Standards that the goal text names."""
-DOUBTS = 3
-"""Looks in a row that may miss a standard before the reader does without it."""
-ASSURANCE_S = 6.0
-"""How long the display must agree before the reader stops [s]: twice the longest terminal window."""
-GLANCE_S = 1.0
-"""Time between two looks at a display that agrees [s]."""
-LOST_S = 15.0
-"""Time between two looks when display and labels keep disagreeing, as after a weight has rolled away [s]."""
-
-_TARGET = re.compile(r"balance to (\d+(?:\.\d+)?) g")
+from .loading import load_by_sight
+from .recalling import recall
+from .weighing_by_sight import read_target, weigh_by_sight
 
 
 class Reader:
-    """Look, compare the display with the labels on the pan, carry out one correction, and look again."""
+    """Weigh, load and recall by sight: look before each operation, and remember what has been seen in an episode."""
 
     def __init__(self, seed: int = 0) -> None:
-        del seed  # nothing is drawn
+        self._seed = seed
         self._arm = Arm()
         self._player = Player(self._work)
 
     def open(self) -> Capabilities:
-        """Declare joint commands and RGB-D frames of three cameras; no data port."""
-        return Capabilities("reader", "1", actions=("joint",), cameras=CAMERAS, depth=True)
+        """Declare joint commands and RGB-D frames of whichever of its cameras the bench has; no data port."""
+        return Capabilities("reader", "2", actions=("joint",), depth=True, optional=(*CAMERAS, *TUBE_CAMERAS))
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Start over."""
         if spec != self._arm.spec:
             self._arm = Arm(spec)
-        self._target = read_target(goal.instruction)
+        if not {"add", "insert"} & set(goal.kinds):
+            raise Refusal("unsupported", f"The reader weighs, loads and recalls, and cannot {', '.join(goal.kinds)}.")
+        if "add" in goal.kinds:
+            read_target(goal.instruction)
+        self._goal = goal
         self._player.restart()
 
     def act(self, observation: Observation) -> Act:
@@ -55,38 +45,9 @@ class Reader:
         """Release nothing."""
 
     def _work(self, observation: Observation) -> Script[None]:
-        doubts, agreed = 0, None
-        while True:
-            last = yield from look(self._arm, observation)
-            observation, now = last.observation, last.observation.senses.time
-            wanted = wanted_subset(last.view, self._target)
-            incomplete = len(last.view.standards()) < STANDARDS
-            if wanted is None or (incomplete and doubts < DOUBTS):
-                doubts, agreed = doubts + 1, None
-                observation = yield Wait(GLANCE_S if doubts <= DOUBTS else LOST_S)
-                continue
-            doubts = 0
-            grams = next_correction(last.view.on_pan(), wanted)
-            if grams is not None:
-                observation = yield from transfer(self._arm, last, grams)
-                agreed = None
-                continue
-            agreed = now if agreed is None else agreed
-            observation = yield Stop() if now - agreed >= ASSURANCE_S else Wait(GLANCE_S)
-
-
-def read_target(instruction: str) -> float:
-    """Return the wanted reading [g] that the instruction states."""
-    found = _TARGET.search(instruction)
-    if found is None:
-        raise Refusal("unsupported", f"The reader weighs, and finds no target in {instruction[:80]!r}.")
-    return float(found[1])
-
-
-def wanted_subset(view: WeighingView, target: float) -> frozenset[int] | None:
-    """Return the standards that belong on the pan, or None where display and labels do not add up to the target [g]."""
-    if view.shown is None or view.shown.value is None or not view.shown.stable:
-        return None
-    sample = view.shown.value - sum(view.on_pan())
-    wanted, off = best_subset(target - sample, view.standards())
-    return wanted if off <= TOLERANCE else None
+        chance = np.random.default_rng(self._seed)
+        if "retrieve" in self._goal.kinds:
+            return recall(self._arm, self._goal, observation, chance, "hole")
+        if "insert" in self._goal.kinds:
+            return load_by_sight(self._arm, self._goal, observation, chance)
+        return weigh_by_sight(self._arm, self._goal, observation)
