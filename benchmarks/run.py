@@ -29,11 +29,17 @@ from labference.bench.laboratory import Laboratory, Prepared
 from labference.bench.plan import Plan
 from labference.bench.system import System
 from labference.records.recorder import Recorder
-from labference.truth.draw import draw
+from labference.truth.draw import draw, lay_out
 from labference.wire import JOINT, Capabilities, Goal, Move, Observation
 from labference.wire.panda import HOME
+from labference.world.world import Checkpoint
 
 PERIODS, STEPS, ROUNDS = 200, 25, 7
+TASKS = ("weighing-basic", "centrifuge-basic", "centrifuge-extended", "recall-extended")
+"""Tasks of every family; the others are compared with the first. In the extended ones the environment acts once."""
+EPISODES = 4
+CONTACT, EPISODE = 2.0, 6.0
+"""How much dearer a step, and an episode, of another family may be than of the first one."""
 HERE = Path(__file__).parent
 OTHER = HERE.parent / ".venv-robosuite"
 
@@ -77,46 +83,76 @@ def swing(periods: int) -> np.ndarray:
 FIRST = swing(1)
 
 
-def stepping(laboratory: Laboratory, prepared: Prepared) -> Measured:
-    """Compare measuring and judging with bare `mj_step` of the same model under the same controls."""
-    world, commands = laboratory.world, swing(PERIODS)
-    start = world.save()
+@dataclass(frozen=True)
+class Bench:
+    """A laboratory with an instance laid out in it."""
+
+    laboratory: Laboratory
+    prepared: Prepared
+
+    @property
+    def task(self) -> str:
+        return self.laboratory.contract.name
+
+
+def lay_bench(task: str) -> Bench:
+    laboratory = Laboratory(task)
+    instance, seeds = draw(laboratory.contract, 0, 0)
+    setup = lay_out(laboratory.contract, instance, seeds)
+    return Bench(laboratory, laboratory.prepare(instance, seeds, setup))
+
+
+def judged_s(bench: Bench, start: Checkpoint) -> float:
+    """Return the CPU time of `PERIODS` control periods with measuring and judging [s]."""
+    laboratory, prepared = bench.laboratory, bench.prepared
+    referee = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup).referee
+    laboratory.world.load(start)
+    began = time.process_time()
+    for command in swing(PERIODS):
+        referee.observe(*laboratory.world.step(command, STEPS))
+    return time.process_time() - began
+
+
+def bare_s(bench: Bench, start: Checkpoint) -> float:
+    """Return the CPU time of the same controls by `mj_step` alone [s]."""
+    world = bench.laboratory.world
+    world.load(start)
     model, data = world._model, world._data  # the benchmark looks inside on purpose
+    commands = swing(PERIODS)
+    force, ramps = commands[0], []
+    for command in commands:
+        share = np.arange(1, STEPS + 1)[:, None] / STEPS
+        ramp = force + share * (command - force)
+        ramp[:, 7] = 255.0
+        ramps.append(ramp)
+        force = command
+    began = time.process_time()
+    for ramp in ramps:
+        for control in ramp:
+            data.ctrl[:] = control
+            mujoco.mj_step(model, data)
+    return time.process_time() - began
 
-    def judged() -> float:
-        world.load(start)
-        referee = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup).referee
-        world.load(start)
-        began = time.process_time()
-        for command in commands:
-            referee.observe(*world.step(command, STEPS))
-        return time.process_time() - began
 
-    def bare() -> float:
-        world.load(start)
-        force, ramps = commands[0], []
-        for command in commands:
-            share = np.arange(1, STEPS + 1)[:, None] / STEPS
-            ramp = force + share * (command - force)
-            ramp[:, 7] = 255.0
-            ramps.append(ramp)
-            force = command
-        began = time.process_time()
-        for ramp in ramps:
-            for control in ramp:
-                data.ctrl[:] = control
-                mujoco.mj_step(model, data)
-        return time.process_time() - began
-
-    bare(), judged()
+def stepping(bench: Bench) -> Measured:
+    """Compare measuring and judging with bare `mj_step` of the same model under the same controls."""
+    start = bench.laboratory.world.save()
+    bare_s(bench, start), judged_s(bench, start)
     # Neighbouring rounds see the same machine, however fast it is at the moment.
-    ratio = median(judged() / bare() for _ in range(3 * ROUNDS))
-    return Measured("measured and judged stepping / bare mj_step", ratio, "x", 1.25)
+    ratio = median(judged_s(bench, start) / bare_s(bench, start) for _ in range(3 * ROUNDS))
+    return Measured(f"{bench.task}: measured and judged stepping / bare mj_step", ratio, "x", 1.25)
 
 
-def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
+def contact(bench: Bench, other: Bench) -> Measured:
+    """Compare bare `mj_step` of two scenes: what their contacts cost."""
+    start, base = bench.laboratory.world.save(), other.laboratory.world.save()
+    ratio = median(bare_s(bench, start) / bare_s(other, base) for _ in range(ROUNDS))
+    return Measured(f"{bench.task}: bare mj_step / {other.task}'s", ratio, "x", CONTACT)
+
+
+def policy_step(bench: Bench) -> float:
     """Return the CPU time of one control step of the whole loop at one query per step [s]."""
-    costs = []
+    laboratory, prepared, costs = bench.laboratory, bench.prepared, []
     for _ in range(ROUNDS):
         ready = laboratory.prepare(prepared.instance, prepared.seeds, prepared.setup)
         with tempfile.TemporaryDirectory() as folder:
@@ -130,6 +166,7 @@ def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
                 recorder,
                 laboratory.arm.increment,
                 ready.referee,
+                ready.setup,
                 budget=PERIODS,
             )
             began = time.process_time()
@@ -139,17 +176,34 @@ def policy_step(laboratory: Laboratory, prepared: Prepared) -> float:
     return min(costs)
 
 
-def expert_episode(laboratory: Laboratory) -> Measured:
-    """Compare the expert's episodes with real time, preparation and records included."""
-    speeds = []
+def expert_episodes(bench: Bench) -> tuple[float, float]:
+    """Return the highest speed of the expert's episodes in multiples of real time, and the least time of one [s].
+
+    Both are CPU time, preparation and records included.
+    """
+    speeds, costs = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for index in range(4):
+        for index in range(EPISODES):
             began = time.process_time()
-            result = laboratory.attempt(Plan("weighing-basic", "expert", 4), index, Path(folder))
-            cost = time.process_time() - began
+            result = bench.laboratory.attempt(Plan(bench.task, "expert", EPISODES), index, Path(folder))
+            costs.append(time.process_time() - began)
             simulated = json.loads((result.path / "scores.json").read_text())["simulated_s"]
-            speeds.append(simulated / cost)
-    return Measured("expert episode without cameras / real time", max(speeds), "x", 8.0, at_least=True)
+            speeds.append(simulated / costs[-1])
+    return max(speeds), min(costs)
+
+
+def experts(benches: list[Bench]) -> list[Measured]:
+    """Compare the expert's episodes with real time, and their cost with that of the first family's."""
+    rows, first = [], 0.0
+    for bench in benches:
+        speed, cost = expert_episodes(bench)
+        first = first or cost
+        rows.append(
+            Measured(f"{bench.task}: expert episode without cameras / real time", speed, "x", 8.0, at_least=True)
+        )
+        if bench is not benches[0]:
+            rows.append(Measured(f"{bench.task}: expert episode / {benches[0].task}'s", cost / first, "x", EPISODE))
+    return rows
 
 
 def cold(code: str) -> float:
@@ -189,14 +243,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robosuite", action="store_true", help="also time robosuite 1.5.2 (installs it apart)")
     arguments = parser.parse_args()
-    laboratory = Laboratory("weighing-basic")
-    instance, seeds = draw(laboratory.contract, 0, 0)
-    setup = laboratory.contract.setup(instance, np.random.default_rng(seeds.layout))
-    prepared = laboratory.prepare(instance, seeds, setup)
-    rows = [stepping(laboratory, prepared), expert_episode(laboratory)]
-    rows.append(Measured("whole control step at 20 Hz", 1000 * policy_step(laboratory, prepared), "ms", 50.0))
+    first, *others = benches = [lay_bench(task) for task in TASKS]
+    rows = [*map(stepping, benches), *(contact(bench, first) for bench in others), *experts(benches)]
+    rows.append(Measured("whole control step at 20 Hz", 1000 * policy_step(first), "ms", 50.0))
     if arguments.robosuite:
-        ratio = median(policy_step(laboratory, prepared) / robosuite_step() for _ in range(5))
+        ratio = median(policy_step(first) / robosuite_step() for _ in range(5))
         rows.append(Measured("whole control step / robosuite Lift", ratio, "x", 0.25))
     rows.append(Measured("import labference", cold("import labference"), "s", 0.3))
     rows.append(Measured("first episode of a cold process", cold(FIRST_EPISODE), "s", 6.0))

@@ -10,6 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from labference.cli import app
+from labference.policies import BUILT_IN
+from labference.records.folder import runs_below
+from labference.records.reader import read_run
 from labference.tasks import all_tasks
 
 cli = CliRunner()
@@ -35,6 +38,64 @@ def test_tasks_lists_every_task_with_its_summary() -> None:
     for name, task in all_tasks().items():
         assert name in done.output
         assert task.summary.split()[0] in done.output
+
+
+def test_tasks_lists_the_registered_instances_with_their_sizes() -> None:
+    done = invoke("tasks")
+    for task in all_tasks().values():
+        for name, members in task.lists().items():
+            assert f"{name} ({len(members)})" in done.output
+
+
+def test_a_task_is_shown_with_its_goal_and_the_labels_of_its_instances() -> None:
+    done = invoke("tasks", "recall-extended")
+    assert done.exit_code == 0
+    task = all_tasks()["recall-extended"]
+    for word in ("retrieve", "online_once", "equivariance", "A1-moved", "red-half-turn", str(len(task.strata()))):
+        assert word in done.output
+    assert invoke("tasks", "recal-extended").exit_code == 2
+
+
+def test_help_names_every_built_in_policy() -> None:
+    done = invoke("run", "--help")
+    for name in ("expert", *BUILT_IN):
+        assert name in done.output
+    assert "runs/TASK-LIST/POLICY" in done.output, "what stands in brackets would be read as markup"
+
+
+@pytest.mark.parametrize(
+    ("instances", "said"),
+    [("destinations", "registered lists: destination,"), ("destination:12", "instances: 0, 1,")],
+)
+def test_instances_that_are_not_registered_are_refused_with_those_that_are(
+    tmp_path: Path, instances: str, said: str
+) -> None:
+    done = invoke(
+        "run", "centrifuge-basic", "--policy", "still", "--instances", instances, "--out", tmp_path / "o"
+    )  # fmt: skip
+    assert done.exit_code == 2
+    assert said in sentence(done)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_list_is_run_as_a_whole_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    common = ("run", "centrifuge-basic", "--policy", "still", "--budget", 1)
+    assert invoke(*common, "--instances", "destination").exit_code == 0
+    assert invoke(*common, "--instances", "recovery:3-raised").exit_code == 0
+    assert invoke(*common, "--instances", "destination", "--episodes", 2).exit_code == 0, "fewer than there are"
+    assert invoke(*common, "--episodes", 1).exit_code == 0
+    sizes = {path.parent.name: len(list(path.glob("episode-*"))) for path in Path("runs").glob("*/still")}
+    assert sizes == {
+        "centrifuge-basic": 1,
+        "centrifuge-basic-destination": 12,
+        "centrifuge-basic-recovery-3-raised": 1,
+    }
+    runs = [read_run(run) for run in runs_below(Path("runs/centrifuge-basic-destination/still"))]
+    assert [run.run["instance"]["kind"]["slot"] for run in runs] == list(range(12))
+    refused = invoke(*common, "--episodes", 1, "--out", "runs/centrifuge-basic-destination/still")
+    assert refused.exit_code == 2
+    assert "instances 'destination'" in sentence(refused)
 
 
 def test_a_mistyped_task_is_answered_with_a_suggestion(tmp_path: Path) -> None:
@@ -129,7 +190,7 @@ def test_running_scoring_and_auditing_speak_of_the_same_episodes(tmp_path: Path)
 def test_a_folder_that_holds_another_campaign_is_refused_by_the_field_that_differs(tmp_path: Path) -> None:
     (tmp_path / "campaign.json").write_text(
         '{"condition":{"task":"weighing-basic","policy":"expert","seed":5,"action":"joint","render":"fast","video":[],'
-        '"policy_seed":0,"budget":null,"faults":[]},'
+        '"policy_seed":0,"budget":null,"faults":[],"instances":""},'
         '"episodes":1}'
     )
     (tmp_path / "episode-0000").mkdir()

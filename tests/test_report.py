@@ -3,9 +3,11 @@
 import io
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,11 @@ from labference.records.measurements import MeasurementWriter
 from labference.records.reader import read_run
 from labference.records.strict import named, write_atomically
 from labference.records.video import VideoWriter
+from labference.report.frames import instants
+from labference.report.levels import sections
 from labference.report.page import write_report
 from labference.report.plots import levels_figure, svg
-from labference.report.tables import audit_table, levels_table, results_table
+from labference.report.tables import audit_table, conditions_table, levels_table, results_table
 from labference.report.timeline import timeline
 from labference.report.trace import read_traces
 from labference.score.audit import Audit
@@ -26,20 +30,30 @@ from labference.score.campaign import find_campaigns, read_campaign
 from labference.score.rate import Bounds
 from labference.score.summary import summarise
 from labference.truth.events import (
+    Approached,
     Chosen,
     Closed,
     Completed,
+    Confirmed,
+    Deviated,
     Dropped,
     DwellBroken,
+    Entered,
     Event,
     Grasped,
+    Hidden,
     Invalidated,
+    Lifted,
     Noted,
     Opened,
+    Rebuilt,
     Released,
+    Returned,
+    Revealed,
     Settled,
     Steadied,
     Violated,
+    Withdrew,
 )
 from labference.truth.measurement import Block
 from labference.truth.verdict import judge
@@ -74,20 +88,98 @@ MISTAKEN: list[Event] = [
 IDLE: list[Event] = [*OPENED, Closed(30025, 1, "response window")]
 
 
-def write_campaign(path: Path, policy: str, episodes: list[list[Event] | None], task: str = "weighing-basic") -> Path:
+WEIGHED: dict[str, Any] = {"target": 200.0}
+
+# A first tube goes where it likes; the environment puts it elsewhere, and the second tube's slot follows from that.
+PICK, AGAIN = Operation("pick", "red tube"), Operation("pick", "blue tube")
+ANYWHERE = tuple(Operation("insert", "red tube", f"slot {slot}") for slot in range(12))
+THERE, STALE = Operation("insert", "blue tube", "slot 7"), Operation("insert", "blue tube", "slot 6")
+BEFORE: list[Event] = [
+    Withdrew(-400),
+    Opened(0, 1, 1, 1, 30000, (PICK, AGAIN), True),
+    Returned(300),
+    Grasped(900, "red tube", "stand", 1),
+    Chosen(900, 1, PICK, True, "behaviour"),
+    Lifted(1000, "red tube", 1),
+    Confirmed(1000, PICK, 1),
+    Closed(1000, 1, "new evidence"),
+    Opened(1000, 2, 2, 2, 31000, ANYWHERE, True),
+    Entered(2000, "red tube", "slot 0"),
+    Chosen(2000, 2, ANYWHERE[0], True, "behaviour"),
+    Released(2200, "red tube", 1),
+    Settled(2500, "red tube", "slot 0", "stand", 1),
+    Confirmed(2500, ANYWHERE[0], 2),
+    Closed(2500, 2, "new evidence"),
+    Withdrew(2600),
+    Hidden(2700),
+    Rebuilt(2750, 1),
+    Settled(2900, "red tube", "slot 1", "slot 0", 0),
+    Revealed(3000, 1),
+]
+AFTER: list[Event] = [
+    Opened(3000, 3, 3, 3, 33000, (AGAIN,), True),
+    Returned(3100),
+    Grasped(3500, "blue tube", "stand", 2),
+    Chosen(3500, 3, AGAIN, True, "behaviour"),
+    Lifted(3600, "blue tube", 2),
+    Confirmed(3600, AGAIN, 3),
+    Closed(3600, 3, "new evidence"),
+    Opened(3600, 4, 4, 4, 33600, (THERE,), True),
+]
+LOADED: list[Event] = [
+    *BEFORE,
+    *AFTER,
+    Entered(4000, "blue tube", "slot 7"),
+    Chosen(4000, 4, THERE, True, "behaviour"),
+    Released(4200, "blue tube", 2),
+    Settled(4500, "blue tube", "slot 7", "stand", 2),
+    Confirmed(4500, THERE, 4),
+    Completed(6000),
+    Closed(6000, 4, "end of episode"),
+]
+MISLOADED: list[Event] = [
+    *BEFORE,
+    *AFTER,
+    Entered(4000, "blue tube", "slot 6"),
+    Chosen(4000, 4, STALE, False, "behaviour"),
+    Released(4200, "blue tube", 2),
+    Settled(4500, "blue tube", "slot 5", "stand", 2),
+    Deviated(4500, "blue tube", "slot 6", "slot 5"),
+    Noted(4500, "operation_failure", STALE),
+    Closed(4600, 4, "new evidence"),
+]
+STRANDED: list[Event] = [*BEFORE, Opened(3000, 3, 3, 3, 33000, (AGAIN,), True), Closed(33000, 3, "response window")]
+
+
+def write_campaign(
+    path: Path,
+    policy: str,
+    episodes: list[list[Event] | None],
+    task: str = "weighing-basic",
+    instances: Sequence[dict[str, Any]] = (),
+    kinds: tuple[str, ...] = ("add", "remove", "wait", "stop"),
+) -> Path:
     """Write a campaign; None stands for an episode that has not been run."""
     condition = {"task": task, "policy": policy, "seed": 0, "action": "joint", "render": "fast", "video": ["front"]}
     path.mkdir(parents=True)
     write_atomically(path / folder.CAMPAIGN, {"condition": condition, "episodes": len(episodes)})
     for index, events in enumerate(episodes):
         if events is not None:
-            write_episode(folder.episode_folder(path, index) / "attempt-1", condition, index, events)
+            attempt = folder.episode_folder(path, index) / "attempt-1"
+            write_episode(attempt, condition, index, events, instances[index] if instances else WEIGHED, kinds)
     return path
 
 
-def write_episode(path: Path, condition: dict, index: int, events: list[Event]) -> None:
+def write_episode(
+    path: Path,
+    condition: dict[str, Any],
+    index: int,
+    events: list[Event],
+    instance: dict[str, Any],
+    kinds: tuple[str, ...],
+) -> None:
     shared = ("version", "contract", "assets", "sensors", "reports", "history", "intervention", "physics", "faults")
-    shared += ("rendering", "evaluation")
+    shared += ("rendering", "evaluation", "instances")
     identity = {
         "task": condition["task"],
         "policy": condition["policy"],
@@ -100,11 +192,17 @@ def write_episode(path: Path, condition: dict, index: int, events: list[Event]) 
         "identity": identity,
         "plan": condition,
         "privileged": False,
-        "instance": {"target": 200.0},
-        "goal": {"instruction": f"Bring the balance to 200.0 g. Mind {HOSTILE}."},
+        "instance": instance,
+        "goal": {"instruction": f"Bring the balance to 200.0 g. Mind {HOSTILE}.", "kinds": kinds},
         "action": {"rate_hz": 20.0},
         "contract": {"dwell_s": 3.0, "response_s": 60.0, "response_clock": "simulated time"},
-        "channels": {"items": ["20 g"], "surfaces": ["pan"], "cells": ["balance"], "timestep": 0.002},
+        "channels": {
+            "items": ["20 g"],
+            "surfaces": ["pan"],
+            "cells": ["balance"],
+            "fixtures": ["rotor"],
+            "timestep": 0.002,
+        },
         "zero": {"balance": 0.5},
     }
     path.mkdir(parents=True)
@@ -131,7 +229,8 @@ def measure(attempt: Path, force: np.ndarray) -> None:
     writer = MeasurementWriter(attempt / folder.MEASUREMENTS)
     pose, speed = np.zeros((ticks, 2, 7), np.int32), np.zeros((ticks, 1, 2), np.int32)
     touch, opening = np.zeros((ticks, 2), np.uint16), np.zeros((ticks, 2), np.int32)
-    writer.write(Block(-100, pose, speed, touch, opening, force.astype(np.float32)[:, None]))
+    fixtures = np.zeros((1, 7), np.int32)
+    writer.write(Block(-100, pose, speed, touch, opening, force.astype(np.float32)[:, None], fixtures))
     writer.close()
 
 
@@ -327,3 +426,138 @@ def test_the_figure_takes_its_colour_from_the_page_and_says_unavailable(several:
 def test_writing_a_report_twice_gives_the_same_bytes(several: Path) -> None:
     first = write_report(several).read_bytes()
     assert write_report(several).read_bytes() == first
+
+
+# --- tasks in which the environment acts
+
+
+@pytest.fixture
+def loading(tmp_path: Path) -> Path:
+    """Return a campaign of a loaded, a misloaded and a stranded episode."""
+    instances = [
+        {"kind": {"change": change, "slot": 0, "held": False}, "first": "red tube", "shift": [0.0, 0.0, angle]}
+        for change, angle in (("ahead", 0.1), ("ahead", 0.2), ("", 0.3))
+    ]
+    kinds = ("pick", "insert", "wait", "stop")
+    episodes: list[list[Event] | None] = [LOADED, MISLOADED, STRANDED]
+    return write_campaign(tmp_path / "loading", "me", episodes, "centrifuge-extended", instances, kinds)
+
+
+def test_selection_counts_the_decision_that_a_task_is_about(loading: Path) -> None:
+    summary = summarise(read_campaign(loading))
+    assert (summary.first.correct.count, summary.first.correct.population) == (3, 3)
+    assert (summary.selection.count, summary.selection.population) == (1, 3), "wrong once, not reached once"
+    assert str(summary.registered.reached).startswith("67 % (2/3")
+    assert str(summary.registered.correct_of_reached).startswith("50 % (1/2")
+    assert summary.registered.correct_of_run == summary.selection
+    text = printed(results_table([summary]), 80)
+    assert "(1/3," in text and "choice to insert" in text
+
+
+def test_a_decision_that_nobody_reached_is_still_counted_over_every_run(tmp_path: Path) -> None:
+    path = write_campaign(tmp_path / "o", "me", [STRANDED, STRANDED], kinds=("pick", "insert", "retrieve"))
+    made = {section.name: section.rows for section in sections([summarise(read_campaign(path))])}
+    rows = {row.label: row.cells[0] for row in made["Registered: choice to retrieve"]}
+    assert rows["reached"].startswith("0 % (0/2") and rows["correct/run"].startswith("0 % (0/2")
+    assert rows["correct/reached"] == "unavailable (0/0)"
+
+
+def test_selection_stays_the_first_choice_where_no_other_is_named(several: Path) -> None:
+    summary = summarise(read_campaign(several / "right"))
+    assert summary.decisive == "" and summary.selection == summary.first.correct
+    assert "first choice" in printed(results_table([summary]))
+
+
+def test_later_decisions_tell_failing_to_arrive_from_failing_to_choose(loading: Path) -> None:
+    made = {section.name: section.rows for section in sections([summarise(read_campaign(loading))])}
+    asked = [name for name in made if name.startswith("Decision: ")]
+    assert asked == [f"Decision: {name}" for name in ("insert anywhere", "pick after reveal", "insert after reveal")]
+    rows = {row.label: row.cells[0] for row in made["Decision: insert after reveal"]}
+    assert list(rows) == ["reached", "correct/reached", "correct/run"], "all were identified: no row for that"
+    assert "(2/3," in rows["reached"] and "(1/2," in rows["correct/reached"] and "(1/3," in rows["correct/run"]
+    rows = {row.label: row.cells[0] for row in made["Decision: pick after reveal"]}
+    assert "(2/3," in rows["identified/reached"], "the stranded episode chose nothing"
+
+
+def test_a_decision_that_a_task_does_not_ask_is_no_failure_to_reach_it(loading: Path, several: Path) -> None:
+    summaries = [summarise(read_campaign(path)) for path in (loading, several / "right")]
+    made = {section.name: section.rows for section in sections(summaries)}
+    assert [row.cells[1] for row in made["Decision: insert after reveal"]] == ["–", "–", "–"]
+    text = printed(results_table(summaries), 80)
+    assert "choice to insert (centrifuge-extended), first choice (weighing-basic)" in " ".join(text.split())
+    assert all(len(line) <= 80 for line in text.splitlines()) and "4.0" not in text and "2.0" in text
+
+
+def test_a_question_that_is_asked_again_is_a_decision_of_its_own(tmp_path: Path) -> None:
+    asked: list[Event] = [Opened(tick, tick, 1, 1, 9000, (ADD, WRONG), True) for tick in (1, 2, 3)]
+    summary = summarise(read_campaign(write_campaign(tmp_path / "o", "me", [asked, asked[:2]])))
+    found = {entry.name: str(entry.reached)[:9] for entry in summary.conditions[0].reach}
+    assert found == {
+        "add or remove": "100 % (2/",
+        "add or remove 2": "100 % (2/",
+        "add or remove 3": "50 % (1/2",
+    }
+
+
+def test_episodes_are_counted_by_the_fields_in_which_their_instances_differ(loading: Path) -> None:
+    text = printed(conditions_table(summarise(read_campaign(loading)), titled=False), 80)
+    rows = {words[0]: words[1:] for line in text.splitlines() if len(words := line.split()) == 6}
+    assert rows["all"] == ["3/3/3", "3/3/3", "2/3/3", "1/2/3", "1/3"]
+    assert rows["ahead"] == ["2/2/2", "2/2/2", "2/2/2", "1/2/2", "1/2"]
+    assert rows["none"] == ["1/1/1", "1/1/1", "0/1/1", "0/0/1", "0/1"]
+    assert "change" in text
+    assert not any(word in text for word in ("slot", "held", "first ", "shift")), "these do not differ"
+    assert "…" not in text
+
+
+def test_the_timeline_shades_what_the_environment_hid(loading: Path) -> None:
+    picture = timeline(read_run(loading / "episode-0000" / "attempt-1"), ())
+    (band,) = picture.bands
+    per_s = (picture.right - picture.left) / 12.0
+    assert band.x == pytest.approx(picture.left + 5.4 * per_s)
+    assert band.width == pytest.approx(0.6 * per_s, abs=2)
+    assert "rebuilds" in band.title and "5.4 to 6.0 s" in band.title
+    assert timeline(read_run(loading / "episode-0002" / "attempt-1"), ()).bands
+
+
+def test_the_timeline_says_who_moved_what_and_what_was_confirmed(loading: Path) -> None:
+    _, execution, _ = timeline(read_run(loading / "episode-0001" / "attempt-1"), ()).lanes
+    titles = [mark.title for mark in execution.marks]
+    assert "red tube lifted, confirmed, 2.0 s" in titles
+    assert "red tube enters slot 0, 4.0 s" in titles
+    assert "At rest: red tube in slot 0, confirmed, 5.0 s" in titles
+    assert "Put there by the environment: red tube in slot 1, 5.8 s" in titles
+    assert any("came to rest at slot 5" in title for title in titles)
+    clear = [(span.title.rpartition(", ")[2]) for span in execution.spans if span.kind == "clear"]
+    assert clear == ["-0.8 to 0.6 s", "5.2 to 6.2 s"]
+
+
+def test_a_hand_that_holds_something_at_the_handoff_is_seen_to_hold_it(tmp_path: Path) -> None:
+    held: list[Event] = [Grasped(-90, "blue tube", "stand", 1), Lifted(-80, "blue tube", 1), *RIGHT[1:2]]
+    held += [Approached(300, "A1"), Released(500, "blue tube", 1), Settled(800, "blue tube", "table", "stand", 1)]
+    path = write_campaign(tmp_path / "held", "me", [held])
+    _, execution, _ = timeline(read_run(path / "episode-0000" / "attempt-1"), ()).lanes
+    assert [span.kind for span in execution.spans] == ["hold", "settling"]
+    assert execution.spans[0].x == pytest.approx(92.0)
+    assert [mark.kind for mark in execution.marks] == ["aimed", "settled"]
+
+
+def test_frames_show_the_scene_before_and_after_it_was_hidden(loading: Path) -> None:
+    found = instants(read_run(loading / "episode-0001" / "attempt-1"))
+    words = [instant.words for instant in found]
+    hidden = words.index("hidden")
+    assert words[hidden - 1] == "before the scene is hidden" and words[hidden + 1] == "shown again"
+    assert [found[hidden + step].time for step in (-1, 0, 1)] == pytest.approx([5.4, 5.7, 6.0])
+    assert "choice: insert blue tube → slot 6, wrong" in words
+    assert [instant.time for instant in found[:-1]] == sorted(instant.time for instant in found[:-1])
+
+
+def test_the_page_lists_episodes_by_the_decision_and_the_instance(loading: Path) -> None:
+    text = write_report(loading).read_text(encoding="utf-8")
+    assert Page(text).open == []
+    assert "✗ insert blue tube → slot 6" in text and "legal: insert blue tube → slot 7" in text
+    assert "– not reached" in text
+    assert "<span>change: ahead</span>" in text and "<span>change: none</span>" in text
+    assert "insert red tube → any of 12 places" in text
+    assert "blue tube went to slot 5, not slot 6" in text
+    assert "By condition" in text

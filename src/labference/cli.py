@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from labference.policies import BUILT_IN
+
 if TYPE_CHECKING:
     from labference.truth.measurement import SensorFault
 
@@ -25,31 +27,44 @@ app = typer.Typer(
 console = Console()
 errors = Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="A folder that `labference run` wrote.")]
+EPISODES = 10
+"""Size of a population that is not a registered list."""
 DIFFERENT, UNUSABLE, UNRESOLVED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: an audit differs; the request cannot be carried out; episodes stay unresolved; Ctrl-C."""
 
 
 @app.command()
-def tasks() -> None:
-    """List the tasks."""
-    from labference.report.tables import tasks_table
-    from labference.tasks import all_tasks
+def tasks(
+    task: Annotated[str | None, typer.Argument(help="Say more about this one: its goal and its instances.")] = None,
+) -> None:
+    """List the tasks with their registered instance lists."""
+    with _one_sentence():
+        from labference.report.tables import instances_table, task_table, tasks_table
+        from labference.tasks import all_tasks, find_task
 
-    console.print(tasks_table(list(all_tasks().values())))
+        if task is None:
+            console.print(tasks_table(list(all_tasks().values())))
+        else:
+            found = find_task(task)
+            console.print(task_table(found))
+            console.print(instances_table(found))
 
 
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")],
-    policy: Annotated[str, typer.Option(help="expert, reader, favourite, random, still, or module:Class.")],
-    episodes: Annotated[int, typer.Option(help="Size of the population.")] = 10,
+    policy: Annotated[str, typer.Option(help=f"expert, {', '.join(BUILT_IN)}, or module:Class.")],
+    episodes: Annotated[int | None, typer.Option(help="Size of the population (10, or the whole list).")] = None,
+    instances: Annotated[str, typer.Option(help="LIST or LIST:LABEL of `labference tasks TASK` (all strata).")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Campaign seed; task and layout seeds follow from it.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for the records [runs/TASK/POLICY].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the records (runs/TASK/POLICY or runs/TASK-LIST/POLICY).")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
     action: Annotated[str, typer.Option(help="Action profile: joint or end_effector.")] = "joint",
     policy_seed: Annotated[int, typer.Option(min=0, help="Root of the seeds that policies are handed.")] = 0,
-    deadline: Annotated[float, typer.Option(help="Longest wall time of one answer [s].")] = 600.0,
-    budget: Annotated[int | None, typer.Option(help="Control steps per episode [the task's].")] = None,
+    deadline: Annotated[float, typer.Option(help="Longest wall time of one answer in s.")] = 600.0,
+    budget: Annotated[int | None, typer.Option(help="Control steps per episode (the task's).")] = None,
     fault: Annotated[list[str] | None, typer.Option(help="Silence a load cell, CELL:START:STOP:SOURCE, in s.")] = None,
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
     video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
@@ -60,11 +75,28 @@ def run(
         from labference.report.tables import results_table
         from labference.score.campaign import read_campaign
         from labference.score.summary import summarise
+        from labference.tasks import find_task
+        from labference.truth.draw import find_members
 
-        where = out or Path("runs", _file_name(task), _file_name(policy))
+        size = len(find_members(find_task(task), instances)) if instances else EPISODES
+        population = f"{task}-{instances}" if instances else task
+        where = out or Path("runs", _file_name(population), _file_name(policy))
         faults = tuple(_fault(text) for text in fault or ())
         films = tuple(video or ())
-        plan = Plan(task, policy, episodes, seed, action, render, films, policy_seed, deadline, budget, faults)
+        plan = Plan(
+            task,
+            policy,
+            size if episodes is None else episodes,
+            seed,
+            action,
+            render,
+            films,
+            policy_seed,
+            deadline,
+            budget,
+            faults,
+            instances,
+        )
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))
         console.print(results_table([summary]))
@@ -78,13 +110,15 @@ def run(
 def score(path: Folder) -> None:
     """Print choice, execution and completion of one campaign, or of several side by side."""
     with _one_sentence():
-        from labference.report.tables import levels_table, results_table
+        from labference.report.tables import conditions_table, levels_table, results_table
         from labference.score.campaign import find_campaigns
         from labference.score.summary import summarise
 
         summaries = [summarise(campaign) for campaign in find_campaigns(path)]
         console.print(results_table(summaries))
         console.print(levels_table(summaries))
+        for summary in summaries:
+            console.print(conditions_table(summary, titled=len(summaries) > 1))
 
 
 @app.command()
@@ -114,7 +148,7 @@ def audit(path: Folder) -> None:
 
 @app.command()
 def report(
-    path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write [PATH/report.html].")] = None
+    path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write (PATH/report.html).")] = None
 ) -> None:
     """Write one page with tables, plots, frames and videos."""
     with _one_sentence():

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from labference.records import folder
 from labference.records.reader import Run, read_run
+from labference.score import choice
 
 from . import phrases
 from .frames import KeyFrame, instants, key_frames, playable
@@ -31,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """One opportunity, in words."""
+    """One opportunity, in words; `choice` is empty where behaviour cannot answer."""
 
     number: int
     observation: int
@@ -58,7 +59,8 @@ class Shown:
 class EpisodeView:
     """What the page says about an episode; by default, that nothing ran.
 
-    choice      correct, wrong, none or unresolved: the first opportunity that behaviour can answer
+    instance    what tells it from the other episodes of its campaign
+    choice      correct, wrong, none, unreached or unresolved: the decision that the task is about
     outcome     completed, failed or unresolved
     remarks     clean, recovered, violations and event categories
     sentence    what went wrong, where somebody said so
@@ -68,6 +70,7 @@ class EpisodeView:
     index: int
     attempts: int
     goal: str = ""
+    instance: str = ""
     choice: str = "unresolved"
     outcome: str = "unresolved"
     first: str = "none"
@@ -84,8 +87,13 @@ class EpisodeView:
     records: tuple[Link, ...] = ()
 
 
-def episode_view(episode: Path, index: int, anchor: str, page: Path, shown: Shown) -> EpisodeView:
-    """Return the view of the newest finished attempt in `episode`, or of what an unfinished one left."""
+def episode_view(
+    episode: Path, index: int, anchor: str, page: Path, shown: Shown, *, decisive: str = "", instance: str = ""
+) -> EpisodeView:
+    """Return the view of the newest finished attempt in `episode`, or of what an unfinished one left.
+
+    `decisive` is the kind of decision that the task is about (`labference.score.choice.DECISIVE`).
+    """
     attempts = folder.attempts(episode)
     attempt = folder.finished(episode) or next(
         (path for path in reversed(attempts) if (path / folder.RUN).exists()), None
@@ -97,12 +105,13 @@ def episode_view(episode: Path, index: int, anchor: str, page: Path, shown: Show
     verdict: dict[str, Any] = scores.get("verdict", {})
     measured = "channels" in run.run
     videos = [path for path in sorted(attempt.glob("*.mp4")) if run.scores or playable(path)]
-    first = next((entry for entry in verdict.get("decisions", ()) if entry["physical"]), None)
+    first = choice.decisive(verdict, decisive) if verdict else None
     return EpisodeView(
         anchor=anchor,
         index=index,
         attempts=len(attempts),
         goal=run.run["goal"]["instruction"] if "goal" in run.run else "",
+        instance=instance,
         choice=_choice(first) if run.scores else "unresolved",
         outcome=("completed" if verdict["valid"] else "failed") if run.scores else "unresolved",
         first=phrases.operation(first["choice"]) if first else "none",
@@ -126,7 +135,9 @@ def link(path: Path, page: Path) -> str:
 
 
 def _choice(first: dict[str, Any] | None) -> str:
-    if first is None or first["correct"] is None:
+    if first is None:
+        return "unreached"
+    if first["correct"] is None:
         return "none"
     return "correct" if first["correct"] else "wrong"
 
@@ -137,8 +148,9 @@ def _remarks(verdict: dict[str, Any]) -> tuple[str, ...]:
     named = [name for name in ("clean", "recovered") if verdict[name]]
     broken = [f"violation: {phrases.plain(rule)}" for rule in dict.fromkeys(verdict["violations"])]
     counted = {name: times for name, times in verdict["categories"].items() if times}
+    missed = [f"{item} went to {place}, not {intended}" for _, item, intended, place in verdict.get("deviations", ())]
     categories = [phrases.plain(name) + (f" ×{times}" if times > 1 else "") for name, times in counted.items()]
-    return (*named, *broken, *categories)
+    return (*named, *broken, *missed, *categories)
 
 
 def _clocks(scores: dict[str, Any]) -> dict[str, str]:
@@ -157,7 +169,7 @@ def _decision(entry: dict[str, Any], timestep: float) -> DecisionRow:
         observation=entry["observation"],
         opened=when(entry["opened"]),
         legal=phrases.operations(entry["legal"]),
-        choice=phrases.operation(entry["choice"]),
+        choice=phrases.operation(entry["choice"]) if entry["physical"] else "",
         chosen=when(entry["chosen"]),
         correct=entry["correct"],
         report="" if entry["report"] is None else phrases.operation(entry["report"]),

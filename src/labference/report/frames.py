@@ -21,6 +21,8 @@ WIDTH = 240
 """Widest embedded frame [px]."""
 QUALITY = 76
 """JPEG quality."""
+MOST = 12
+"""Most frames of an episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +43,42 @@ class KeyFrame:
 
 
 def instants(run: Run) -> tuple[Instant, ...]:
-    """Return the start, the first choice, the first outcome and the end of an episode."""
+    """Return the start, the first choice, the first outcome and the end of an episode.
+
+    Where the environment acts, also the scene before, during and after that, the choices afterwards, and the last
+    outcome; at most `MOST` in all.
+    """
     timestep = run.channels.timestep
     events = [event for event in run.lines(folder.EVENTS) if event["tick"] >= 0]
+    choices = [event for event in events if event["event"] == "Chosen" and event["track"] == "behaviour"]
+    outcomes = [event for event in events if event["event"] in ("Settled", "Dropped", "Fell") and event["attempt"]]
+    hidden = next((event["tick"] for event in events if event["event"] == "Hidden"), None)
+    revealed = next((event["tick"] for event in events if event["event"] == "Revealed"), None)
     found = [Instant(0.0, "start")]
-    choice = next((e for e in events if e["event"] == "Chosen" and e["track"] == "behaviour"), None)
-    if choice is not None:
-        word = "correct" if choice["correct"] else "wrong"
-        words = f"first choice: {phrases.operation(choice['operation'])}, {word}"
-        found.append(Instant(choice["tick"] * timestep, words))
-    outcome = next((e for e in events if e["event"] in ("Settled", "Dropped", "Fell") and e["attempt"]), None)
-    if outcome is not None:
-        found.append(Instant(outcome["tick"] * timestep, _outcome(outcome)))
+    found += [Instant(event["tick"] * timestep, _chosen(event, "first choice")) for event in choices[:1]]
+    found += [Instant(event["tick"] * timestep, _outcome(event)) for event in outcomes[:1]]
+    if hidden is not None:
+        found.append(Instant(hidden * timestep, "before the scene is hidden"))
+    if hidden is not None and revealed is not None:
+        found.append(Instant((hidden + revealed) / 2 * timestep, "hidden"))
+        found.append(Instant(revealed * timestep, "shown again"))
+        later = [event for event in choices if event["tick"] >= revealed]
+        found += [Instant(event["tick"] * timestep, _chosen(event, "choice")) for event in later]
+        last = [event for event in outcomes if event["tick"] >= revealed][-1:]
+        found += [Instant(event["tick"] * timestep, _outcome(event)) for event in last]
     if run.scores is not None:
         found.append(Instant(run.scores["simulated_s"], f"end: {phrases.ending(run.scores['reason'])}"))
-    return tuple(found)
+    return tuple(found if len(found) <= MOST else [*found[: MOST - 2], *found[-2:]])
+
+
+def _chosen(event: dict[str, Any], name: str) -> str:
+    return f"{name}: {phrases.operation(event['operation'])}, {'correct' if event['correct'] else 'wrong'}"
 
 
 def _outcome(event: dict[str, Any]) -> str:
     match event["event"]:
         case "Settled":
-            return f"{event['item']} at rest on {event['place']}"
+            return f"at rest: {phrases.resting(event['item'], event['place'])}"
         case "Dropped":
             return f"{event['item']} dropped"
         case _:

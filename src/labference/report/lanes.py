@@ -80,11 +80,38 @@ class Drawing:
 
 def lanes(events: list[Event], drawing: Drawing, dwell_ticks: int) -> tuple[Lane, ...]:
     """Return the three lanes of an episode."""
-    events = [event for event in events if event["tick"] >= 0]
+    everything, events = events, [event for event in events if event["tick"] >= 0]
+    execution = (*_clearances(everything, drawing), *_holds(everything, drawing))
     return (
         Lane("Choice", _opportunities(events, drawing), _arranged(_choices(events, drawing), drawing)),
-        Lane("Execution", _holds(events, drawing), _arranged(_outcomes(events, drawing), drawing)),
+        Lane("Execution", execution, _arranged(_outcomes(events, drawing), drawing)),
         Lane("Completion", _dwells(events, drawing, dwell_ticks), _arranged(_endings(events, drawing), drawing)),
+    )
+
+
+def bands(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
+    """Return the intervals in which the environment had control and hid the scene."""
+    rebuilt = any(event["event"] == "Rebuilt" for event in events)
+    title = "The environment hides the scene" + " and rebuilds what may have moved" * rebuilt
+    return tuple(
+        drawing.span(start, stop, "hidden", ("hidden by the environment", "hidden"), title)
+        for start, stop in _between(events, "Hidden", "Revealed", drawing.end)
+    )
+
+
+def _between(events: list[Event], begin: str, end: str, last: int) -> Iterable[tuple[int, int]]:
+    """Yield from each event `begin` to the next event `end`, or to tick `last`."""
+    for event in events:
+        if event["event"] == begin:
+            after = (other["tick"] for other in events if other["event"] == end and other["tick"] >= event["tick"])
+            yield event["tick"], next(after, last)
+
+
+def _clearances(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
+    return tuple(
+        drawing.span(start, stop, "clear", (), "The empty hand is clear of the bench")
+        for start, stop in _between(events, "Withdrew", "Returned", drawing.end)
+        if stop > 0
     )
 
 
@@ -130,6 +157,8 @@ def _holds(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
         freed = next((other["tick"] for other in after if other["event"] in ("Released", "Dropped", "Fell")), None)
         rested = next((other["tick"] for other in after if other["event"] in ("Settled", "Fell")), None)
         stop = drawing.end if freed is None else freed
+        if stop <= 0:
+            continue
         title = f"Attempt {event['attempt']}: holds {event['item']}"
         spans.append(drawing.span(event["tick"], stop, "hold", (f"holds {event['item']}", event["item"]), title))
         if freed is not None and rested is not None:
@@ -138,22 +167,59 @@ def _holds(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
 
 
 def _outcomes(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
+    yield from _aimed(events, drawing)
+    yield from _rested(events, drawing)
+    elsewhere = {event["tick"]: event for event in events if event["event"] == "Deviated"}
     for event in events:
+        tick = event["tick"]
         match event:
-            case {"event": "Settled", "attempt": attempt, "item": item, "place": place} if attempt:
-                yield drawing.mark(event["tick"], "settled", f"{item} on {place}", f"{item} at rest on {place}")
-            case {"event": "Settled", "item": item, "place": place, "origin": origin} if place != origin:
-                yield drawing.mark(event["tick"], "settled", f"{item} on {place}", f"{item} pushed to {place}")
             case {"event": "Dropped", "item": item}:
-                yield drawing.mark(event["tick"], "dropped", f"dropped {item}", f"{item} dropped")
+                yield drawing.mark(tick, "dropped", f"dropped {item}", f"{item} dropped")
             case {"event": "Fell", "item": item}:
-                yield drawing.mark(event["tick"], "dropped", f"{item} off bench", f"{item} left the bench")
+                yield drawing.mark(tick, "dropped", f"{item} off bench", f"{item} left the bench")
             case {"event": "Noted", "category": "operation_failure", "operation": operation}:
-                words = phrases.operation(operation)
-                yield drawing.mark(event["tick"], "failure", "failed", f"Operation failed: {words}")
+                words, label = phrases.operation(operation), "failed"
+                if tick in elsewhere:
+                    label = f"not {elsewhere[tick]['intended']}"
+                    words += f", came to rest at {elsewhere[tick]['place']}"
+                yield drawing.mark(tick, "failure", label, f"Operation failed: {words}")
             case {"event": "Noted", "category": "recovery", "operation": operation}:
                 words = phrases.operation(operation)
-                yield drawing.mark(event["tick"], "recovery", "recovered", f"Recovered: {words}")
+                yield drawing.mark(tick, "recovery", "recovered", f"Recovered: {words}")
+
+
+def _aimed(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
+    """Yield what the hand did on its way: a grasp that held, a socket that it entered or went for."""
+    confirmed = _confirmed(events)
+    for event in events:
+        match event:
+            case {"event": "Lifted", "tick": tick, "item": item}:
+                yield drawing.mark(tick, "lifted", "", f"{item} lifted{confirmed.get(tick, '')}")
+            case {"event": "Entered", "tick": tick, "item": item, "place": place}:
+                yield drawing.mark(tick, "aimed", f"enters {place}", f"{item} enters {place}")
+            case {"event": "Approached", "tick": tick, "place": place}:
+                yield drawing.mark(tick, "aimed", f"goes for {place}", f"The open hand descends towards {place}")
+
+
+def _rested(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
+    """Yield where items came to rest, and who moved those that no attempt handled."""
+    confirmed = _confirmed(events)
+    hidden = list(_between(events, "Hidden", "Revealed", drawing.end))
+    for event in events:
+        if event["event"] != "Settled":
+            continue
+        tick, words = event["tick"], phrases.resting(event["item"], event["place"])
+        if event["attempt"]:
+            yield drawing.mark(tick, "settled", words, f"At rest: {words}{confirmed.get(tick, '')}")
+        elif event["place"] != event["origin"]:
+            by_itself = any(start <= tick <= stop for start, stop in hidden)
+            said = "Put there by the environment" if by_itself else "Pushed"
+            yield drawing.mark(tick, "settled", words, f"{said}: {words}")
+
+
+def _confirmed(events: list[Event]) -> dict[int, str]:
+    """Return what to add at the ticks at which an operation was confirmed."""
+    return {event["tick"]: ", confirmed" for event in events if event["event"] == "Confirmed"}
 
 
 def _dwells(events: list[Event], drawing: Drawing, dwell_ticks: int) -> tuple[Span, ...]:
@@ -198,16 +264,16 @@ def _arranged(marks: Iterable[Mark], drawing: Drawing) -> tuple[Mark, ...]:
     spread = [
         replace(mark, x=mark.x - overrun) if mark.x + overrun > drawing.right - APART else mark for mark in spread
     ]
-    return tuple(_with_room(spread, number, drawing.right) for number in range(len(spread)))
+    return tuple(_with_room(spread, number, drawing) for number in range(len(spread)))
 
 
-def _with_room(marks: list[Mark], number: int, right: float) -> Mark:
+def _with_room(marks: list[Mark], number: int, drawing: Drawing) -> Mark:
     """Return a mark with its label to the right, to the left, or without one; the left may be an earlier label's."""
     mark, wide = marks[number], LETTER * len(marks[number].label) + 16
-    after = marks[number + 1].x - 8 if number + 1 < len(marks) else right
+    after = marks[number + 1].x - 8 if number + 1 < len(marks) else drawing.right
     if mark.x + wide <= after:
         return mark
-    before = 0.0 if number == 0 else mark.x if marks[number - 1].label else marks[number - 1].x + 8
+    before = drawing.x(0) if number == 0 else mark.x if marks[number - 1].label else marks[number - 1].x + 8
     if mark.x - wide >= before:
         return replace(mark, anchor="end")
     return replace(mark, label="")

@@ -12,6 +12,9 @@ from labference.score.summary import Runtime, Summary
 
 from . import phrases
 
+TIMES = 4
+"""How often the same question may have been asked before for a decision to have rows of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -33,7 +36,9 @@ class Section:
 def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
     """Return every level of `summaries`, one column per summary; what never occurred in any of them is left out."""
     made = (
-        Section("Choice", (*_choice(summaries), *_reach(summaries), *_reports(summaries))),
+        Section("Choice", (*_choice(summaries), *_reports(summaries))),
+        *_registered(summaries),
+        *_later(summaries),
         Section("Execution", _execution(summaries)),
         Section("Completion", _completion(summaries)),
         Section("Event categories", _categories(summaries)),
@@ -59,23 +64,40 @@ def _choice(summaries: Sequence[Summary]) -> tuple[Row, ...]:
     )
 
 
-def _reach(summaries: Sequence[Summary]) -> Iterator[Row]:
-    """Yield the later decisions; the first one, which every episode meets, is the rows above."""
-    for number in range(2, max((len(summary.reach) for summary in summaries), default=0) + 1):
-        found = [_reached(summary, number) for summary in summaries]
-        rows = (
-            ("reached", "of scored episodes", [entry.reached for entry in found]),
-            ("correct/reached", "of episodes that reached it", [entry.correct_of_reached for entry in found]),
-            ("correct/run", "of scored episodes", [entry.correct_of_run for entry in found]),
-        )
-        for label, meaning, rates in rows:
-            yield Row(f"decision {number} {label}", meaning, tuple(str(rate) for rate in rates))
+def _registered(summaries: Sequence[Summary]) -> Iterator[Section]:
+    """Yield the decision that each task is about; the first one is in the rows of first choices."""
+    for name in dict.fromkeys(summary.registered.name for summary in summaries if summary.decisive):
+        found = [summary.registered if summary.registered.name == name else None for summary in summaries]
+        yield Section(f"Registered: {name}", _reached(found))
 
 
-def _reached(summary: Summary, decision: int) -> Reach:
-    """Return the rates of a decision, also where no episode of this system reached it."""
-    nobody = Reach(decision, Rate(0, summary.scored), Rate(0, 0), Rate(0, summary.scored))
-    return next((entry for entry in summary.reach if entry.decision == decision), nobody)
+def _later(summaries: Sequence[Summary]) -> Iterator[Section]:
+    """Yield the later decisions; one that opens every episode is in the rows of first choices.
+
+    A decision that no system reached in a task stays empty there: nothing says that the task has it.
+    """
+    reaches = [entry for summary in summaries for entry in summary.conditions[0].reach]
+    opening = {entry.name for entry in reaches if entry.opening} - {e.name for e in reaches if not e.opening}
+    for name in dict.fromkeys(entry.name for entry in reaches if entry.name not in opening and entry.time <= TIMES):
+        asking = {s.task for s in summaries if any(entry.name == name for entry in s.conditions[0].reach)}
+        found = [s.conditions[0].reached(name) if s.task in asking else None for s in summaries]
+        yield Section(f"Decision: {name}", _reached(found))
+
+
+def _reached(found: Sequence[Reach | None]) -> tuple[Row, ...]:
+    """Return a decision's rows; identification has one only where a choice was not identified."""
+    rows: list[tuple[str, str, Callable[[Reach], Rate]]] = [
+        ("reached", "of scored episodes", lambda reach: reach.reached),
+        ("identified/reached", "of episodes that reached it", lambda reach: reach.identified),
+        ("correct/reached", "of episodes that reached it", lambda reach: reach.correct_of_reached),
+        ("correct/run", "of scored episodes", lambda reach: reach.correct_of_run),
+    ]
+    if not any(reach and reach.identified.count < reach.reached.count for reach in found):
+        del rows[1]
+    return tuple(
+        Row(label, meaning, tuple(str(rate(reach)) if reach else "–" for reach in found))
+        for label, meaning, rate in rows
+    )
 
 
 def _reports(summaries: Sequence[Summary]) -> tuple[Row, ...]:

@@ -13,6 +13,7 @@ import labference
 from labference.score.campaign import find_campaigns
 
 from . import phrases
+from .conditions import EXPLAINED
 from .levels import sections
 from .plots import levels_figure, runtime_figure, svg
 from .system import System, systems
@@ -52,9 +53,11 @@ def render(shown: Sequence[System]) -> str:
     return environment.get_template("page.html.jinja").render(
         version=labference.__version__,
         tasks=list(dict.fromkeys(summary.task for summary in summaries)),
+        selected=list(dict.fromkeys(phrases.decisive(summary) for summary in summaries)),
         systems=shown,
         fields=_fields(shown),
         levels=sections(summaries),
+        conditions=EXPLAINED,
         levels_figure=Markup(svg(levels_figure(summaries), "levels")),
         runtime_figure=Markup(svg(runtime_figure(timed), "runtime")) if timed else None,
     )

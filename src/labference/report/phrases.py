@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from labference.score.rate import Bounds, Rate
@@ -14,6 +16,25 @@ ENDINGS = {
     "interface_failure": "interface failure",
 }
 """How episodes end, in words."""
+LISTED = 3
+"""Most places of an item in a legal set that are named one by one."""
+
+
+def decisive(summary: Summary) -> str:
+    """Return which choice the selection of `summary` counts."""
+    return summary.registered.name
+
+
+def selections(summaries: Sequence[Summary]) -> str:
+    """Return which choices the selections of `summaries` count."""
+    named: dict[str, list[str]] = {}
+    for summary in summaries:
+        tasks = named.setdefault(decisive(summary), [])
+        if summary.task not in tasks:
+            tasks.append(summary.task)
+    if len(named) < 2:
+        return next(iter(named), "first choice")
+    return ", ".join(f"{words} ({', '.join(tasks)})" for words, tasks in named.items())
 
 
 def bounds(known: Bounds) -> str:
@@ -54,8 +75,24 @@ def operation(value: dict[str, Any] | None) -> str:
 
 
 def operations(values: list[dict[str, Any]]) -> str:
-    """Return a legal set as words."""
-    return ", or ".join(operation(value) for value in values) or "none"
+    """Return a legal set as words; many places for one item are counted."""
+    places = Counter((value["kind"], value["item"]) for value in values)
+    words = [
+        operation(value)
+        if places[value["kind"], value["item"]] <= LISTED
+        else f"{value['kind']} {value['item']} → any of {places[value['kind'], value['item']]} places"
+        for value in values
+    ]
+    return ", or ".join(dict.fromkeys(words)) or "none"
+
+
+def resting(item: str, place: str) -> str:
+    """Return where an item came to rest, in words: in a numbered socket, at its rim, on anything else."""
+    if place.startswith("unseated"):
+        return f"{item} {place}"
+    if place == "elsewhere":
+        return f"{item} elsewhere"
+    return f"{item} {'in' if any(letter.isdigit() for letter in place) else 'on'} {place}"
 
 
 def plain(name: str) -> str:

@@ -36,7 +36,7 @@ SETTINGS = {
 def levels_figure(summaries: Sequence[Summary]) -> Figure:
     """Return three panels with a row per system: rate and 95 % Wilson interval; an open bar where rates are bounds."""
     panels: list[tuple[str, str, str, list[Rate | Bounds]]] = [
-        ("Choice", "first choice correct", BLUE, [summary.selection for summary in summaries]),
+        ("Choice", f"{_chosen(summaries)} correct", BLUE, [summary.selection for summary in summaries]),
         ("Execution", "confirmed, of correct choices", ORANGE, [summary.execution for summary in summaries]),
         ("Completion", "valid task completion", GREEN, [_completion(summary) for summary in summaries]),
     ]
@@ -94,6 +94,12 @@ _PARTS = (("model", BLUE), ("rendering", ORANGE), ("physics", GREEN), ("other", 
 def _parts(means: Runtime) -> tuple[float, float, float, float]:
     other = max(0.0, means.wall - means.model - means.rendering - means.physics)
     return means.model, means.rendering, means.physics, other
+
+
+def _chosen(summaries: Sequence[Summary]) -> str:
+    """Return which choice the selections count, without naming tasks where they differ."""
+    named = {phrases.decisive(summary) for summary in summaries}
+    return named.pop() if len(named) == 1 else "choice"
 
 
 def _completion(summary: Summary) -> Rate | Bounds:

@@ -11,8 +11,10 @@ from typing import Any
 from labference.records import folder
 from labference.records.reader import RecordError, read_run
 from labference.score.campaign import Campaign
+from labference.score.conditions import varying, word
 from labference.score.summary import Summary, summarise
 
+from .conditions import Breakdown, breakdown
 from .episode import EpisodeView, Link, Shown, episode_view, link
 
 FIRST = 6
@@ -24,7 +26,7 @@ UNKNOWN = "not yet known"
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Episodes by first choice: how many of them were completed and how many were not."""
+    """Episodes by the choice that the task is about: how many of them were completed and how many were not."""
 
     choice: str
     completed: int
@@ -50,8 +52,19 @@ class System:
         counts = Counter((episode.choice, episode.outcome) for episode in self.episodes)
         return tuple(
             Crossing(choice, counts[choice, "completed"], counts[choice, "failed"])
-            for choice in ("correct", "wrong", "none")
+            for choice in ("correct", "wrong", "none", "unreached")
+            if choice != "unreached" or counts[choice, "completed"] + counts[choice, "failed"]
         )
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """Return decisions and completion by condition."""
+        return breakdown(self.summary)
+
+    @property
+    def instructed(self) -> bool:
+        """Return whether instructions tell the episodes apart; otherwise their instances do."""
+        return len({episode.goal for episode in self.episodes if episode.goal}) > 1
 
     @property
     def filmed(self) -> bool:
@@ -70,6 +83,7 @@ def systems(campaigns: Sequence[Campaign], page: Path) -> tuple[System, ...]:
 
 
 def _system(campaign: Campaign, label: str, anchor: str, page: Path, share: int) -> System:
+    summary, told = replace(summarise(campaign), system=label), varying(campaign)
     framed, drawn = (set(choice) for choice in _shown(campaign, share))
     episodes = tuple(
         episode_view(
@@ -78,6 +92,8 @@ def _system(campaign: Campaign, label: str, anchor: str, page: Path, share: int)
             f"{anchor}-episode-{index}",
             page,
             Shown(index in drawn, index in framed),
+            decisive=summary.decisive,
+            instance=", ".join(f"{field}: {word(values[index])}" for field, values in told.items() if index in values),
         )
         for index in range(campaign.planned)
     )
@@ -85,7 +101,7 @@ def _system(campaign: Campaign, label: str, anchor: str, page: Path, share: int)
     return System(
         label=label,
         anchor=anchor,
-        summary=replace(summarise(campaign), system=label),
+        summary=summary,
         campaign=campaign,
         privileged=bool(run.get("privileged")),
         plan=Link(folder.CAMPAIGN, link(campaign.path / folder.CAMPAIGN, page)),
@@ -146,12 +162,13 @@ def _condition(campaign: Campaign, run: dict[str, Any]) -> dict[str, str]:
         "Budget": f"{identity['budget']} control steps" if identity else UNKNOWN,
         "Response window": f"{contract['response_s']:g} s, {contract['response_clock']}" if contract else UNKNOWN,
         "Terminal dwell": f"{contract['dwell_s']:g} s" if contract else UNKNOWN,
+        "Instances": identity.get("instances", plan.get("instances", "")) or "all strata",
         "Campaign seed": str(plan["seed"]),
         "Episodes planned": str(campaign.planned),
         "Physics": identity.get("physics", UNKNOWN),
         "Rendering": plan["render"],
         "Assets": identity.get("assets", UNKNOWN),
-        "Task file": contract.get("sha256", UNKNOWN),
+        "Task file": identity.get("contract", UNKNOWN),
         "Evaluation version": identity.get("evaluation", UNKNOWN),
     }
     return {field: str(value) for field, value in named.items()}

@@ -12,51 +12,54 @@ from rich.text import Text
 from labference.score.audit import Audit
 from labference.score.summary import Summary
 from labference.truth.contract import TaskContract
+from labference.truth.draw import draw
 
 from . import phrases
+from .conditions import EXPLAINED as CONDITIONS
+from .conditions import breakdown
 from .levels import Section, sections
 
 EXPLAINED = 2
 """Most systems side by side that leave room for a column saying what is counted."""
+INDENT = 2
+"""Of what is counted below the name of its section."""
 ABREAST = 2
 """Most systems side by side whose rates fit on one line of 80 columns."""
 
 
 def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
-    """Return the tasks with what they ask and what they allow."""
-    table = _table()
+    """Return the tasks with what they ask, and their registered instance lists with sizes."""
+    table = _table(caption="labference tasks TASK says more.")
     table.add_column("Task", style="bold", no_wrap=True)
-    table.add_column("Version", justify="right")
     table.add_column("Asked")
-    table.add_column(Text("Budget\n[steps]"), justify="right")
-    table.add_column(Text("Dwell\n[s]"), justify="right")
+    table.add_column(Text("Instance lists"))
     for task in tasks:
-        table.add_row(Text(task.name), task.version, Text(task.summary), str(task.budget_steps), f"{task.dwell_s:g}")
+        lists = [f"{name} ({len(members)})" for name, members in task.lists().items()]
+        table.add_row(Text(task.name), Text(task.summary), Text("\n".join(lists) or "–"))
     return table
 
 
 def results_table(summaries: Sequence[Summary]) -> Table:
     """Return the paper's table 3: selection and completion apart, each with its own population."""
     table = _table(
-        caption="Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
+        caption=f"Selection: {phrases.selections(summaries)}, of scored episodes.\n"
+        "Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
         "Runtime: simulated/model/rendering/physics."
     )
     table.add_column("System", style="bold", overflow="fold", min_width=9)
     several = len({summary.task for summary in summaries}) > 1
-    if several:
-        table.add_column("Task", overflow="fold")
     table.add_column("Episodes", justify="right", min_width=8)
     table.add_column(Text("Correct\nselection"), justify="right", no_wrap=True)
     table.add_column(Text("Task\ncompletion"), justify="right", no_wrap=True)
-    table.add_column(Text("Mean runtime [s]"), justify="right", no_wrap=True)
+    table.add_column(Text("Mean runtime\n[s]" if several else "Mean runtime [s]"), justify="right", no_wrap=True)
     for summary in summaries:
         cells = [
             f"{summary.scored}/{summary.planned}",
             _stacked(str(summary.selection)),
             _stacked(phrases.completion(summary)),
-            phrases.runtime(summary.runtime),
+            _broken(phrases.runtime(summary.runtime)) if several else phrases.runtime(summary.runtime),
         ]
-        table.add_row(Text(summary.system), *([Text(summary.task)] if several else []), *cells)
+        table.add_row(_titled(summary) if several else Text(summary.system), *cells)
     return table
 
 
@@ -64,13 +67,65 @@ def levels_table(summaries: Sequence[Summary]) -> Table:
     """Return choice, execution, completion and their events, one column per system."""
     table = _table()
     explained = len(summaries) <= EXPLAINED
-    table.add_column("Level", no_wrap=True)
+    found = sections(summaries)
+    longest = max(len(row.label) for section in found for row in section.rows)
+    table.add_column("Level", width=INDENT + longest)  # names of sections are longer, and may break
     if explained:
         table.add_column("Counted", style="dim")
     for summary in summaries:
         table.add_column(Text(summary.system), justify="right")
-    for section in sections(summaries):
+    for section in found:
         _add_section(table, section, explained, stacked=len(summaries) > ABREAST)
+    return table
+
+
+def conditions_table(summary: Summary, *, titled: bool) -> Table:
+    """Return the decisions and completion of one system by condition, under its name if `titled`."""
+    found = breakdown(summary)
+    table = _table(caption=CONDITIONS)
+    if titled:
+        table.title, table.title_justify = Text(f"{summary.system}, {summary.task}"), "left"
+    table.add_column("Condition", overflow="fold")
+    for name in found.columns:
+        table.add_column(Text(name), justify="right")
+    for line in found.lines:
+        if line.field:
+            table.add_row(Text(line.field, style="bold"))
+        table.add_row(Text(line.value if line is found.lines[0] else " " * INDENT + line.value), *line.cells)
+    return table
+
+
+def instances_table(task: TaskContract[Any, Any]) -> Table:
+    """Return the instances of `task`: its strata, and every registered list with its labels."""
+    table = _table(caption="labference run TASK --instances LIST, or LIST:LABEL; without it, strata in shuffled order.")
+    table.add_column("Instances", style="bold", no_wrap=True)
+    table.add_column("Size", justify="right")
+    table.add_column("Labels")
+    table.add_row("strata", str(len(task.strata())), Text("drawn: any number of episodes", style="dim"))
+    for name, members in task.lists().items():
+        table.add_row(Text(name), str(len(members)), Text(", ".join(member.label for member in members)))
+    return table
+
+
+def task_table(task: TaskContract[Any, Any]) -> Table:
+    """Return what `task` asks and allows, one field a row."""
+    instance, _ = draw(task, 0, 0)
+    goal = task.goal(instance)
+    table = _table()
+    table.add_column(Text(task.name), style="bold", no_wrap=True)
+    table.add_column(Text(task.summary))
+    for field, value in (
+        ("Version", task.version),
+        ("Instruction", goal.instruction),
+        ("Operations", ", ".join(goal.kinds)),
+        ("Items", ", ".join(goal.items)),
+        ("Places", ", ".join(goal.places)),
+        ("History", task.history),
+        ("Budget", f"{task.budget_steps} control steps"),
+        ("Response", f"{task.response_s:g} s of simulated time per decision"),
+        ("Dwell", f"{task.dwell_s:g} s"),
+    ):
+        table.add_row(field, Text(value))
     return table
 
 
@@ -96,9 +151,20 @@ def _add_section(table: Table, section: Section, explained: bool, *, stacked: bo
     for row in section.rows:
         meaning = [Text(row.meaning)] if explained else []
         table.add_row(
-            Text(f"  {row.label}"), *meaning, *(Text(_stacked(cell) if stacked else cell) for cell in row.cells)
+            Text(" " * INDENT + row.label), *meaning, *(Text(_stacked(cell) if stacked else cell) for cell in row.cells)
         )
     table.add_section()
+
+
+def _titled(summary: Summary) -> Text:
+    """Return the system's name over the task's."""
+    return Text.assemble(summary.system, "\n", (summary.task, "not bold"))
+
+
+def _broken(runtime: str) -> str:
+    """Return a list of seconds on two lines."""
+    clocks = runtime.split("/")
+    return "/".join(clocks[:2]) + "/\n" * (len(clocks) > 2) + "/".join(clocks[2:])
 
 
 def _stacked(cell: str) -> str:

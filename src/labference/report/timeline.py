@@ -12,7 +12,7 @@ import numpy as np
 from labference.records import folder
 from labference.records.reader import Run
 
-from .lanes import Drawing, Lane, lanes
+from .lanes import Drawing, Lane, Span, bands, lanes
 from .trace import Trace
 
 WIDTH, LEFT, RIGHT = 960.0, 92.0, 22.0
@@ -56,12 +56,17 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Everything `timeline.svg.jinja` draws; `quiet` says what the axis leaves out at its end."""
+    """Everything `timeline.svg.jinja` draws.
+
+    quiet  what the axis leaves out at its end
+    bands  when the environment hid the scene, across all lanes
+    """
 
     quiet: str
     lanes: tuple[Lane, ...]
     panels: tuple[Panel, ...]
     ticks: tuple[Tick, ...]
+    bands: tuple[Span, ...] = ()
     left: float = LEFT
     right: float = WIDTH - RIGHT
     width: float = WIDTH
@@ -84,7 +89,7 @@ def timeline(run: Run, traces: Sequence[Trace]) -> Timeline:
     step = next((step for step in STEPS_S if end_s / step <= 9), STEPS_S[-1])
     ticks = tuple(Tick(place(n * step / timestep), f"{n * step:g}") for n in range(int(end_s / step) + 1))
     quiet = f"no further choice or outcome until {full_s:.1f} s" if end_s < full_s else ""
-    return Timeline(quiet, lanes(events, drawing, dwell), panels, ticks)
+    return Timeline(quiet, lanes(events, drawing, dwell), panels, ticks, bands(events, drawing))
 
 
 def _busy(events: list[dict[str, Any]], timestep: float) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from labference.records import folder, strict
 from labference.records.reader import RecordError
+from labference.truth.events import Revealed
 from labference.truth.identity import SHARED
 
 
@@ -17,12 +18,20 @@ class IdentityError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`scores` of the scored episodes by index; `planned` is the fixed denominator."""
+    """`scores` of the scored episodes by index; `planned` is the fixed denominator.
+
+    instances  what each scored episode was made for, as `run.json` holds it
+    revealed   tick at which the environment first showed the scene again, for episodes in which it acted
+    kinds      operation kinds that the goal names
+    """
 
     path: Path
     condition: dict[str, Any]
     planned: int
     scores: dict[int, dict[str, Any]]
+    instances: dict[int, dict[str, Any]] = field(default_factory=dict)
+    revealed: dict[int, int] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()
 
     @property
     def unresolved(self) -> int:
@@ -33,7 +42,7 @@ class Campaign:
     def identity(self) -> dict[str, Any]:
         """Return the shared identity fields, empty before the first scored episode."""
         first = next(iter(self.scores.values()), None)
-        return {field: first["identity"][field] for field in SHARED} if first else {}
+        return {name: first["identity"][name] for name in SHARED} if first else {}
 
 
 def read_campaign(path: Path) -> Campaign:
@@ -41,13 +50,29 @@ def read_campaign(path: Path) -> Campaign:
     if not (path / folder.CAMPAIGN).exists():
         raise RecordError(f"No {folder.CAMPAIGN} in {path}; give the --out folder of a `labference run`.")
     plan = strict.read(path / folder.CAMPAIGN)
-    scores: dict[int, dict[str, Any]] = {}
+    found = Campaign(path, plan["condition"], plan["episodes"], {})
+    kinds: tuple[str, ...] = ()
     for index in range(plan["episodes"]):
         attempt = folder.finished(folder.episode_folder(path, index))
-        if attempt is not None:
-            scores[index] = strict.read(attempt / folder.SCORES)
-    check_identity(path, scores)
-    return Campaign(path, plan["condition"], plan["episodes"], scores)
+        if attempt is None:
+            continue
+        found.scores[index] = strict.read(attempt / folder.SCORES)
+        run = strict.read(attempt / folder.RUN) if (attempt / folder.RUN).exists() else {}
+        found.instances[index] = run.get("instance", {})
+        kinds = kinds or tuple(run.get("goal", {}).get("kinds", ()))
+        tick = _revealed(attempt / folder.EVENTS)
+        if tick is not None:
+            found.revealed[index] = tick
+    check_identity(path, found.scores)
+    return replace(found, kinds=kinds)
+
+
+def _revealed(events: Path) -> int | None:
+    """Return the tick at which the environment first showed the scene again."""
+    if not events.exists():
+        return None
+    found = (entry["tick"] for entry in strict.read_lines(events) if entry["event"] == Revealed.__name__)
+    return next(found, None)
 
 
 def find_campaigns(path: Path) -> list[Campaign]:
@@ -65,9 +90,9 @@ def check_identity(path: Path, scores: dict[int, dict[str, Any]]) -> None:
         if first is None:
             first = index, score["identity"]
             continue
-        for field in SHARED:
-            if score["identity"][field] != first[1][field]:
+        for name in SHARED:
+            if score["identity"][name] != first[1][name]:
                 raise IdentityError(
-                    f"Episodes {first[0]} and {index} of {path} differ in {field}: "
-                    f"{first[1][field]!r} and {score['identity'][field]!r}; score them apart."
+                    f"Episodes {first[0]} and {index} of {path} differ in {name}: "
+                    f"{first[1][name]!r} and {score['identity'][name]!r}; score them apart."
                 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .rate import Rate, rate
@@ -25,14 +27,46 @@ class Choices:
     accuracy: Rate
 
 
+TOGETHER = {"add": "add or remove", "remove": "add or remove"}
+"""Operation kinds that stand in one legal set: they answer the same question."""
+DECISIVE = ("retrieve", "insert")
+"""Kinds of the decision that a task is about, the first of them that its goal names; else it is the first decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a decision asks; decisions that ask the same are comparable across episodes and systems.
+
+    kind      of the legal operations
+    free      the item is given and several places would do, so that the answer needs no evidence
+    revealed  asked after the environment acted and showed the scene again
+    """
+
+    kind: str
+    free: bool = False
+    revealed: bool = False
+
+    def __str__(self) -> str:
+        return self.kind + " anywhere" * self.free + " after reveal" * self.revealed
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A registered later decision in complete rollouts: N_reach/N_run, N_correct/N_reach, N_correct/N_run."""
+    """A registered later decision in complete rollouts: N_reach/N_run, N_correct/N_reach, N_correct/N_run.
 
-    decision: int
+    name        "insert after reveal" the first time that an episode is asked, "insert 2 after reveal" the second time
+    identified  decisions with an identifiable choice, of those reached
+    time        how often the question had been asked with it, 1 for the first time
+    opening     whether it is the first decision of every episode that reached it
+    """
+
+    name: str
     reached: Rate
+    identified: Rate
     correct_of_reached: Rate
     correct_of_run: Rate
+    time: int = 1
+    opening: bool = False
 
 
 def physical(verdict: Verdict) -> list[dict[str, Any]]:
@@ -71,9 +105,61 @@ def agreement(decisions: Sequence[dict[str, Any]]) -> Rate:
     return rate(entry["report"] == entry["choice"] for entry in both)
 
 
+def question(decision: dict[str, Any], revealed: float) -> Question:
+    """Return what a physical `decision` asks; the environment showed the scene again at tick `revealed`."""
+    legal = decision.get("legal", ())
+    kinds = dict.fromkeys(TOGETHER.get(operation["kind"], operation["kind"]) for operation in legal)
+    selected = {(operation["kind"], operation["item"]) for operation in legal}
+    free = len(selected) == 1 and len(legal) > 1
+    return Question(" or ".join(kinds) or "any", free, decision.get("opened", 0) >= revealed)
+
+
+def decisive(verdict: Verdict, kind: str) -> dict[str, Any] | None:
+    """Return the first decision of `kind` that needs evidence, the very first where `kind` is "", None if unreached."""
+    found = physical(verdict)
+    if kind:
+        found = [entry for entry in found if not (asked := question(entry, math.inf)).free and asked.kind == kind]
+    return found[0] if found else None
+
+
+def registered(verdicts: Sequence[Verdict], kind: str) -> Reach:
+    """Return the rates of the decision that `decisive` names, where nobody reached it too."""
+    reached = [entry for verdict in verdicts if (entry := decisive(verdict, kind)) is not None]
+    return _reach(f"choice to {kind}" if kind else "first choice", reached, len(verdicts), 1, opening=not kind)
+
+
 def reach(verdicts: Sequence[Verdict], decision: int) -> Reach:
-    """Return the three rates of the `decision`-th physical opportunity, counted from 1."""
+    """Return the rates of the `decision`-th physical opportunity, counted from 1."""
     reached = [found[decision - 1] for verdict in verdicts if len(found := physical(verdict)) >= decision]
-    correct = sum(entry["correct"] is True for entry in reached)
-    runs = len(verdicts)
-    return Reach(decision, Rate(len(reached), runs), Rate(correct, len(reached)), Rate(correct, runs))
+    return _reach(f"decision {decision}", reached, len(verdicts), decision, opening=decision == 1)
+
+
+def reaches(verdicts: Sequence[Verdict], revealed: Sequence[float]) -> tuple[Reach, ...]:
+    """Return the rates of every question that any episode was asked, each time that it was asked.
+
+    `revealed` has the tick for each verdict at which the environment showed the scene again, infinite where it did not.
+    What is asked first comes first; what is asked again, or after the environment acted, comes later.
+    """
+    reached: dict[tuple[Question, int], list[dict[str, Any]]] = {}
+    opening: set[tuple[Question, int]] = set()
+    later: set[tuple[Question, int]] = set()
+    for verdict, tick in zip(verdicts, revealed, strict=True):
+        times: Counter[Question] = Counter()
+        for number, entry in enumerate(physical(verdict)):
+            asked = question(entry, tick)
+            times[asked] += 1
+            key = asked, times[asked]
+            reached.setdefault(key, []).append(entry)
+            (later if number else opening).add(key)
+    runs, order = len(verdicts), sorted(reached, key=lambda key: (key[0].revealed, key[1]))
+    return tuple(_reach(_name(*key), reached[key], runs, key[1], opening=key in opening - later) for key in order)
+
+
+def _name(asked: Question, time: int) -> str:
+    return str(asked) if time == 1 else str(replace(asked, kind=f"{asked.kind} {time}"))
+
+
+def _reach(name: str, reached: Sequence[dict[str, Any]], runs: int, time: int, *, opening: bool) -> Reach:
+    found = choices(reached)
+    correct = Rate(found.correct.count, runs)
+    return Reach(name, Rate(len(reached), runs), found.identified, found.correct, correct, time, opening)

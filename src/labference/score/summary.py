@@ -9,6 +9,7 @@ from typing import Any
 from . import choice
 from .campaign import Campaign
 from .choice import Choices, Reach
+from .conditions import Condition, conditions
 from .rate import Bounds, Rate, rate
 
 UNREACHED: dict[str, Any] = {"choice": None, "correct": None}
@@ -30,10 +31,13 @@ class Runtime:
 class Summary:
     """What a campaign shows.
 
-    selection    episodes whose first opportunity was answered correctly, of all scored: the paper's table 3
+    decisive     kind of the decision that the task is about, "" for the first one (`choice.DECISIVE`)
+    registered   how often that decision was reached and answered correctly
+    selection    episodes in which it was answered correctly, of all scored: the paper's table 3
     first        B_next and C_id over the first opportunities, which every system meets in the same states
     all          the same over every opportunity the policy reached, states of its own making
     reports      the explicit track where an operation or stopping was due; `waits` where only waiting was
+    conditions   all episodes, then those of each value of each instance field with few values
     execution    correct choices whose own attempt was physically confirmed
     completion   completion bounds over the planned population while episodes are unresolved
     categories   how often each event category occurred, and in how many episodes
@@ -45,10 +49,12 @@ class Summary:
     planned: int
     scored: int
     unresolved: int
+    decisive: str
+    registered: Reach
     selection: Rate
     first: Choices
     all: Choices
-    reach: tuple[Reach, ...]
+    conditions: tuple[Condition, ...]
     reports: Choices
     waits: Choices
     agreement: Rate
@@ -73,17 +79,20 @@ def summarise(campaign: Campaign) -> Summary:
     first = [found[0] if found else UNREACHED for found in decisions]
     valid = rate(verdict["valid"] for verdict in verdicts)
     reporting = any(score["reports"] for score in scores)
-    longest = max((len(found) for found in decisions), default=0)
+    decisive = next((kind for kind in choice.DECISIVE if kind in campaign.kinds), "")
+    registered = choice.registered(verdicts, decisive)
     return Summary(
         system=campaign.condition["policy"],
         task=campaign.condition["task"],
         planned=campaign.planned,
         scored=len(scores),
         unresolved=campaign.unresolved,
-        selection=Rate(sum(entry["correct"] is True for entry in first), len(verdicts)),
+        decisive=decisive,
+        registered=registered,
+        selection=registered.correct_of_run,
         first=choice.choices(first),
         all=choice.choices([entry for found in decisions for entry in found]),
-        reach=tuple(choice.reach(verdicts, number) for number in range(1, longest + 1)),
+        conditions=conditions(campaign),
         reports=choice.reports([entry for entry in every if reporting and not choice.waits(entry)]),
         waits=choice.reports([entry for entry in every if reporting and choice.waits(entry)]),
         agreement=choice.agreement(every),
