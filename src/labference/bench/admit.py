@@ -5,12 +5,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from labference.wire import ActionSpec, Capabilities, Goal, Move, Operation, Refusal, Report, Stop, Wait
+from labference.wire import (
+    Act,
+    ActionSpec,
+    Capabilities,
+    Execute,
+    Fact,
+    GeometryReport,
+    Goal,
+    Move,
+    Operation,
+    Refusal,
+    Report,
+    StateReport,
+    Stop,
+    Target,
+    Wait,
+)
 
-ACTS = (Move, Wait, Report, Stop)
+ACTS = (Move, Wait, Report, Stop, StateReport, GeometryReport, Execute)
+LONGEST_REPORT = 64
+"""Most facts or targets of one report."""
+LONGEST_WORD = 64
+"""Most characters of a name or a word in a report."""
 LONGEST_WAIT_S = 60.0
 """Longest single `Wait` [s]."""
 
@@ -19,7 +40,7 @@ LONGEST_WAIT_S = 60.0
 class Admitted:
     """A legal act; `clipped` counts the commands of a `Move` that were changed to fit the range."""
 
-    act: Move | Wait | Report | Stop
+    act: Act
     clipped: int = 0
 
 
@@ -32,13 +53,85 @@ def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabiliti
     if isinstance(answer, Move):
         commands, clipped = _commands(answer.commands, spec)
         if answer.commits is not None:
-            _operation(answer.commits, goal, capabilities)
+            _may(capabilities.reports, capabilities, "reports")
+            _operation(answer.commits, goal)
         return Admitted(Move(commands, answer.commits, _look(answer.look)), clipped)
     if isinstance(answer, Wait):
         return Admitted(Wait(_seconds(answer.seconds), _look(answer.look)))
-    if isinstance(answer, Report):
-        _operation(answer.operation, goal, capabilities)
-    return Admitted(answer)
+    if isinstance(answer, Stop):
+        return Admitted(Stop())
+    return Admitted(_statement(answer, goal, capabilities))
+
+
+def _statement(
+    answer: Report | StateReport | GeometryReport | Execute, goal: Goal, capabilities: Capabilities
+) -> Report | StateReport | GeometryReport | Execute:
+    """Check what is said at an interface; whether it is so is judged later, by whoever knows the truth."""
+    match answer:
+        case Report():
+            _may(capabilities.reports or "decision" in capabilities.sites, capabilities, "reports")
+            return Report(_operation(answer.operation, goal))
+        case StateReport():
+            _may("semantic" in capabilities.sites, capabilities, "a site 'semantic'")
+            return StateReport(tuple(map(_fact, _entries(answer.facts, Fact))))
+        case GeometryReport():
+            _may("geometry" in capabilities.sites, capabilities, "a site 'geometry'")
+            operation = _operation(answer.operation, goal)
+            return GeometryReport(operation, tuple(map(_target, _entries(answer.targets, Target))))
+        case _:
+            _may("skill" in capabilities.sites, capabilities, "a site 'skill'")
+            return Execute(_operation(answer.operation, goal))
+
+
+def _may(declared: bool, capabilities: Capabilities, what: str) -> None:
+    if not declared:
+        how = "reports=True" if what == "reports" else "sites=(...)"
+        raise Refusal("unsupported", f"{capabilities.name!r} did not declare {what}; set Capabilities({how}).")
+
+
+def _entries(entries: object, kind: type) -> tuple[Any, ...]:
+    if not isinstance(entries, tuple) or not all(type(entry) is kind for entry in entries):
+        raise Refusal("dtype", f"A report holds a tuple of {kind.__name__}, not {type(entries).__name__}.")
+    if len(entries) > LONGEST_REPORT:
+        raise Refusal("too_long", f"A report of {len(entries)} entries was sent; send at most {LONGEST_REPORT}.")
+    return entries
+
+
+def _fact(fact: Fact) -> Fact:
+    value = fact.value
+    if isinstance(value, str):
+        return Fact(_word(fact.name), _word(value))
+    if isinstance(value, bool | np.bool_):
+        return Fact(_word(fact.name), bool(value))
+    return Fact(_word(fact.name), _number(value))
+
+
+def _target(target: Target) -> Target:
+    return Target(_word(target.name), _vector(target.position), _vector(target.axis))
+
+
+def _vector(values: object) -> tuple[float, float, float]:
+    if not isinstance(values, tuple) or len(values) != 3:
+        raise Refusal("dtype", f"A target holds tuples of three numbers, not {type(values).__name__}.")
+    x, y, z = (_number(value) for value in values)
+    return x, y, z
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise Refusal("dtype", f"A report states numbers, words, True or False, not {type(value).__name__}.")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _word(word: object) -> str:
+    if not isinstance(word, str):
+        raise Refusal("dtype", f"A report names things in words, not in {type(word).__name__}.")
+    if len(word) > LONGEST_WORD:
+        raise Refusal("too_long", f"A word of {len(word)} characters was sent; send at most {LONGEST_WORD}.")
+    return str(word)
 
 
 def _commands(commands: object, spec: ActionSpec) -> tuple[np.ndarray, int]:
@@ -91,9 +184,7 @@ def _look(look: object) -> bool:
     return look
 
 
-def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> None:
-    if not capabilities.reports:
-        raise Refusal("unsupported", f"{capabilities.name!r} did not declare reports; set Capabilities(reports=True).")
+def _operation(operation: object, goal: Goal) -> Operation:
     if type(operation) is not Operation:
         raise Refusal("unknown_operation", f"A {type(operation).__name__} is no operation; send an Operation.")
     for word, allowed, what in (
@@ -105,3 +196,4 @@ def _operation(operation: object, goal: Goal, capabilities: Capabilities) -> Non
             raise Refusal(
                 "unknown_operation", f"Operation {what} {word!r} is unknown; use {', '.join(map(repr, allowed))}."
             )
+    return operation

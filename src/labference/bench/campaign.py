@@ -17,8 +17,9 @@ from labference.policies import find_policy
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
-from labference.truth.draw import find_members
+from labference.truth.draw import TWINS, find_members
 from labference.truth.identity import SHARED, PlanError
+from labference.truth.support import parse
 from labference.wire import PROFILES
 
 from .describe import EXPERT
@@ -58,7 +59,8 @@ def _check(plan: Plan) -> None:
     if plan.episodes < 1:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
     contract = find_task(plan.task)
-    if plan.instances:
+    parse(plan.support)
+    if plan.instances and plan.instances != TWINS:
         find_members(contract, plan.instances)
     if plan.policy != EXPERT:
         find_policy(plan.policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from labference.wire import Goal, Observation, Senses, codec
+from labference.wire import Assist, Goal, Observation, Senses, codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,16 @@ class Courier:
         self._digest = hashlib.sha256(message)
         self.delivered = 0
 
-    def deliver(self, senses: Senses) -> Delivery:
+    def deliver(self, senses: Senses, assists: tuple[Assist, ...] = ()) -> Delivery:
         """Return the next observation, counted from 1."""
         self.delivered += 1
         message = codec.encode(senses)
         digest = self._digest.copy()
         digest.update(b"%d" % self.delivered)
         digest.update(message)
-        return Delivery(Observation(self.delivered, self._goal, codec.decode(message)), digest.hexdigest())
+        given: tuple[Assist, ...] = ()
+        if assists:
+            support = codec.encode(assists)
+            digest.update(support)
+            given = codec.decode(support)
+        return Delivery(Observation(self.delivered, self._goal, codec.decode(message), given), digest.hexdigest())

@@ -46,7 +46,7 @@ def identify(
         action=digest(plain(spec)),
         reports=capabilities.reports,
         history=contract.history,
-        intervention="none",
+        intervention=plan.support or "none",
         budget=contract.budget_steps if plan.budget is None else plan.budget,
         physics=f"mujoco {mujoco.__version__}, {world.channels.timestep:g} s",
         faults=digest(plain(plan.faults)),

@@ -20,12 +20,20 @@ from labference.truth.measurement import POLICY, Block, Setup
 from labference.truth.referee import Referee
 from labference.truth.verdict import Verdict, judge
 from labference.wire import (
+    Act,
     ActionSpec,
+    Execute,
+    GeometryReport,
     Goal,
     Move,
+    Observation,
+    Operation,
+    Reading,
     Refusal,
     Report,
+    Script,
     ServiceFault,
+    StateReport,
     Stop,
     Wait,
 )
@@ -34,14 +42,29 @@ from labference.world.world import World
 
 from .admit import Admitted, admit
 from .deliver import Courier
+from .oracle import Oracle
 from .system import System
 from .transition import check, schedule
 
+STATEMENT = (Report, StateReport, GeometryReport, Execute)
 STATEMENTS = 16
-"""Most reports in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
+"""Most statements in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
 GRACE_S = 3.0
 """After `Stop` the robot holds still for the terminal window plus this long, so that a reading can steady [s]."""
 VIDEO_RATE_HZ = 10.0
+HANDOFF_REACHED = "handoff"
+"""How an episode ends that only leads to a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What an episode continues from: deliveries and control steps so far, and the observations of the prefix with the
+    operation that was confirmed before each.
+    """
+
+    delivered: int
+    steps: int
+    witnessed: tuple[tuple[Observation, Operation | None], ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,7 +97,7 @@ class Ending:
 class Answer:
     """An admitted act whose commands are under way."""
 
-    act: Move | Wait | Report | Stop
+    act: Act
     tick: int
     observation: int
     clipped: int
@@ -99,7 +122,15 @@ class Episode:
         setup: Setup,
         video: tuple[str, ...] = (),
         budget: int | None = None,
+        oracle: Oracle | None = None,
+        resumed: Resumed | None = None,
+        until: Callable[[Referee], bool] | None = None,
     ) -> None:
+        self.tap: Callable[[Observation], None] | None = None
+        self._resumed = resumed
+        self._until = until
+        self._oracle = oracle
+        self._executor: Script[None] | None = None
         self.setup = setup
         self.world = world
         self.contract = contract
@@ -118,15 +149,21 @@ class Episode:
         self._steps = 0
         self._periods = 0
         self._courier = Courier(self.goal)
+        if resumed is not None:
+            self._courier.delivered, self._steps = resumed.delivered, resumed.steps
         self._statements = 0
         self._look = True
+        self._driving = False
         self._stop_at: int | None = None
 
     def run(self, session: str) -> Ending:
         """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode."""
         try:
-            self._judged(self.referee.history)
+            if self._resumed is None or not self._resumed.delivered:  # a prefix has left its events already
+                self._judged(self.referee.history)
             self._timed(lambda: self.system.reset(self.goal, self.spec, session))
+            for message, operation in self._resumed.witnessed if self._resumed is not None else ():
+                self._timed(lambda m=message, o=operation: self.system.witness(m, o))  # type: ignore[misc]
             reason = self._loop()
             sentence = ""
         except Refusal as refusal:
@@ -140,12 +177,16 @@ class Episode:
         except BaseException:
             self._settle_answer()
             raise
-        self._judged(self.referee.finish(self.world.tick))
+        if reason != HANDOFF_REACHED:
+            self._judged(self.referee.finish(self.world.tick))
         verdict = judge(self.referee.history)
         return Ending(reason, verdict, self._steps, self.world.time, self._courier.delivered, self._clock, sentence)
 
     def _loop(self) -> str:
         while True:
+            if self._until is not None and self._until(self.referee):
+                self._settle_answer()
+                return HANDOFF_REACHED
             if self.referee.completed:
                 self._settle_answer()
                 return "completed"
@@ -156,8 +197,12 @@ class Episode:
                 self._settle_answer()
                 return "budget"
             if self.referee.due:
-                self._settle_answer()
+                self._interrupt()
                 self._transition()
+            elif self._executor is not None and not self._queue:
+                self._drive()
+            elif self._executor is not None:
+                self._advance(self._queue.popleft())
             elif self._stop_at is None and (not self._queue or self.referee.pending):
                 self._settle_answer()
                 self._consult()
@@ -172,10 +217,16 @@ class Episode:
         senses = self.world.sense(cameras, depth=wants.depth, readings=wants.readings)
         if cameras:
             self._clock.rendering += time.perf_counter() - started
-        delivery = self._courier.deliver(senses)
-        tick = self.world.tick
+        number, tick = self._courier.delivered + 1, self.world.tick
+        opened = self.referee.deliver(number, tick)
+        assists = self._oracle.supports(number, tick, self._readings()) if self._oracle is not None else ()
+        delivery = self._courier.deliver(senses, assists)
         self.recorder.observation(delivery.observation, tick, self.referee.evidence, delivery.sha256)
-        self._judged(self.referee.deliver(self._courier.delivered, tick))
+        for receipt in self._oracle.taken() if self._oracle is not None else ():
+            self.recorder.interface(receipt)
+        self._judged(opened)
+        if self.tap is not None:
+            self.tap(delivery.observation)
         before = self._clock.model
         answer = self._timed(lambda: self.system.act(delivery.observation))
         self._accept(admit(answer, self.spec, self.goal, wants), self._clock.model - before)
@@ -191,12 +242,12 @@ class Episode:
     def _accept(self, admitted: Admitted, seconds: float) -> None:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
-        self._look = act.look if isinstance(act, Move | Wait) else True
+        self._look = act.look if isinstance(act, Move | Wait) else not self.system.capabilities.sites
         commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
-        self._statements = self._statements + 1 if isinstance(act, Report) else 0
+        self._statements = self._statements + 1 if isinstance(act, STATEMENT) else 0
         if self._statements > STATEMENTS:
             raise Refusal(
-                "too_many", f"{self._statements} reports in a row; at most {STATEMENTS} without a Move or Wait."
+                "too_many", f"{self._statements} statements in a row; at most {STATEMENTS} without a Move or Wait."
             )
         self._answer = Answer(act, tick, self._courier.delivered, admitted.clipped, seconds, commands)
         match act:
@@ -208,12 +259,58 @@ class Episode:
                 periods = max(1, round(act.seconds * self.spec.rate_hz))
                 self._queue.extend(HOLD for _ in range(periods))
             case Report():
-                self._judged(self.referee.report(act.operation, tick))
-                self._settle_answer()
+                if self.system.capabilities.reports:
+                    self._judged(self.referee.report(act.operation, tick))
+                self._stated(act)
+            case StateReport() | GeometryReport():
+                self._stated(act)
+            case Execute():
+                self._begin(act)
             case Stop():
                 self._judged(self.referee.stop(tick))
                 grace = self.contract.dwell_s + GRACE_S
                 self._stop_at = tick + round(grace / self.world.channels.timestep)
+
+    def _stated(self, act: StateReport | Report | GeometryReport | Execute) -> None:
+        """Let support answer a statement; it takes no simulated time."""
+        if self._oracle is not None:
+            self._oracle.hear(act, self._courier.delivered + 1, self.world.tick, self._readings())
+        self._settle_answer()
+
+    def _begin(self, act: Execute) -> None:
+        """Hand the announced operation to the reference executor, where that is the support."""
+        if self._oracle is None or not self._oracle.executes():
+            self._stated(act)
+            return
+        self._oracle.hear(act, self._courier.delivered + 1, self.world.tick, self._readings())
+        self._executor = self._oracle.carry_out(act.operation, self._unseen())
+
+    def _drive(self) -> None:
+        """Ask the executor for its next commands; nobody else is asked until it has finished."""
+        assert self._executor is not None  # asked only while it works
+        try:
+            step = next(self._executor) if not self._driving else self._executor.send(self._unseen())
+        except StopIteration:
+            self._executor, self._driving = None, False
+            self._settle_answer()
+            return
+        self._driving = True
+        rows = step.commands if isinstance(step, Move) else None
+        periods = max(1, round(step.seconds * self.spec.rate_hz)) if isinstance(step, Wait) else 0
+        self._queue.extend(rows if rows is not None else (HOLD for _ in range(periods)))
+
+    def _unseen(self) -> Observation:
+        """Return what the executor goes by; it is not delivered to anybody."""
+        return Observation(0, self.goal, self.world.sense())
+
+    def _readings(self) -> tuple[Reading, ...]:
+        return self.world.sense(readings=True).readings
+
+    def _interrupt(self) -> None:
+        """Drop the queue; the answer under way ends unless the executor goes on with it."""
+        if self._executor is None:
+            self._settle_answer()
+        self._queue.clear()
 
     def _advance(self, command: np.ndarray) -> None:
         """Apply one command for one control period, measure, judge."""
@@ -264,7 +361,12 @@ class Episode:
         if answer is None:
             return
         act = answer.act
-        stated = act.commits if isinstance(act, Move) else act.operation if isinstance(act, Report) else None
+        stated = act.commits if isinstance(act, Move) else None
+        if isinstance(act, Report | GeometryReport | Execute):
+            stated = act.operation
+        content: object = act.targets if isinstance(act, GeometryReport) else None
+        if isinstance(act, StateReport):
+            content = act.facts
         self.recorder.act(
             ActRecord(
                 type(act).__name__,
@@ -276,6 +378,7 @@ class Episode:
                 dropped,
                 answer.clipped,
                 answer.seconds,
+                content,
             )
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from labference.motion.kinematics import Arm
 from labference.policies import make_policy
 from labference.records import folder
+from labference.records.reader import read_run
 from labference.records.recorder import Recorder
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
@@ -22,13 +23,17 @@ from labference.truth.events import Invalidated
 from labference.truth.identity import PlanError, RunId, Seeds
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
-from labference.wire import PROFILES, Capabilities, Policy, ServiceFault
+from labference.truth.support import parse
+from labference.wire import PROFILES, Capabilities, Observation, Policy, ServiceFault
 from labference.world.faults import SetupError, SimulationFault
 from labference.world.world import World
 
+from .checkpoint import Handoff, referee_at
 from .describe import EXPERT, identify, run_record
-from .episode import Ending, Episode
+from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
+from .oracle import Oracle
 from .plan import Plan
+from .prefix import Prefix
 from .reference import Reference, Scene
 from .system import System
 
@@ -44,6 +49,10 @@ class Result:
     path: Path
     seconds: float
     identity: RunId | None = None
+
+
+class Unsupported(PlanError):
+    """The tested system has no interface for a support condition: a compatibility result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +89,15 @@ class Laboratory:
         setup = lay_out(self.contract, instance, seeds, plan.faults)
         path = folder.next_attempt(folder.episode_folder(out, index))
         try:
-            system = System(lambda: self._policy(plan.policy, seeds), plan.policy, plan.deadline_s)
+            system = self.system(plan, seeds)
         except ServiceFault as fault:
-            return _invalid(plan, index, path, fault, started)
+            return invalid(plan, index, path, fault, started)
         try:
-            system.settle(self.world.cameras)
-            self._negotiate(plan, system.capabilities)
+            self.negotiate(plan, system)
             prepared = self.prepare(instance, seeds, setup, reports=system.capabilities.reports)
             identity, ending, encoders = self._run(plan, index, path, prepared, system)
         except SetupError as fault:
-            return _invalid(plan, index, path, fault, started)
+            return invalid(plan, index, path, fault, started)
         finally:
             said = system.close()
         write_atomically(path / folder.SHUTDOWN, {"policy": said, "encoders": encoders})
@@ -119,8 +127,66 @@ class Laboratory:
             raise SetupError(f"After settling, what is legal is not what the instance is made for, but: {legal}.")
         return Prepared(instance, seeds, setup, block, referee)
 
+    def handoff(self, plan: Plan, index: int, system: System, operations: int, path: Path) -> Handoff:
+        """Prepare episode `index`, let the reference executor carry out `operations`, and return where branches begin.
+
+        The prefix ends when that many operations are confirmed and the next choice is to be made by behaviour. It is
+        shown through the cameras of the tested `system`, and recorded in `path`. Raises `SetupError` where the executor
+        does not get there.
+        """
+        instance, seeds = draw(self.contract, plan.seed, index, plan.policy_seed, plan.instances)
+        setup = lay_out(self.contract, instance, seeds, plan.faults)
+        capabilities = system.capabilities
+        prepared = self.prepare(instance, seeds, setup, reports=capabilities.reports)
+        if operations == 0:
+            return Handoff(instance, seeds, setup, self.world.save(), (prepared.block,))
+        executor = System(
+            lambda: Reference(self.contract, self._scene(), self.arm, seeds.policy), EXPERT, plan.deadline_s
+        )
+        executor.capabilities = replace(
+            executor.capabilities,
+            cameras=capabilities.cameras,
+            depth=capabilities.depth,
+            readings=capabilities.readings,
+        )
+        watcher = Prefix(self.contract, prepared.referee, operations, keep=capabilities.witnesses)
+        try:
+            _, ending, _ = self._run(
+                replace(plan, policy=EXPERT, support="", budget=None), index, path, prepared, executor, watcher=watcher
+            )
+        finally:
+            executor.close()
+        if ending.reason != HANDOFF_REACHED:
+            raise SetupError(
+                f"The reference executor ended with {ending.reason!r} before the handoff. {ending.sentence}"
+            )
+        lines = read_run(path).lines(folder.OBSERVATIONS)
+        deliveries = tuple((int(entry["observation"]), int(entry["tick"])) for entry in lines)
+        blocks = tuple(read_run(path).blocks())
+        watcher.see(Observation(0, self.contract.goal(instance), self.world.sense()))
+        witnessed = tuple(watcher.seen)
+        return Handoff(instance, seeds, setup, self.world.save(), blocks, deliveries, witnessed, path, ending.steps)
+
+    def branch(self, plan: Plan, index: int, handoff: Handoff, system: System, path: Path) -> tuple[RunId, Ending]:
+        """Continue from `handoff` with `system` under the support of `plan`, recorded in `path`."""
+        self.world.load(handoff.world)
+        referee = self._referee = referee_at(
+            handoff, self.contract, self.world.channels, reports=system.capabilities.reports
+        )
+        prepared = Prepared(handoff.instance, handoff.seeds, handoff.setup, handoff.blocks[0], referee)
+        identity, ending, encoders = self._run(plan, index, path, prepared, system, handoff)
+        write_atomically(path / folder.SHUTDOWN, {"policy": "", "encoders": encoders})
+        return identity, ending
+
     def _run(
-        self, plan: Plan, index: int, path: Path, prepared: Prepared, system: System
+        self,
+        plan: Plan,
+        index: int,
+        path: Path,
+        prepared: Prepared,
+        system: System,
+        handoff: Handoff | None = None,
+        watcher: Prefix | None = None,
     ) -> tuple[RunId, Ending, dict[str, str]]:
         """Run and record a prepared episode; return its identity, its ending, and how the video encoders closed."""
         spec, contract, world = PROFILES[plan.action], self.contract, self.world
@@ -134,11 +200,16 @@ class Laboratory:
                     f"The folder holds episodes with {field} {value!r}, not {found!r}; choose another --out."
                 )
         session = secrets.token_hex(8)
-        recorder = Recorder(
-            path, run_record(plan, identity, contract, world, capabilities, spec, instance, setup, session)
-        )
+        oracle = self._oracle(plan, prepared.referee, seeds, system.capabilities)
+        record = run_record(plan, identity, contract, world, capabilities, spec, instance, setup, session)
+        if handoff is not None:
+            record |= {"handoff": handoff.world.tick, "checkpoint": handoff.digest}
+        recorder = Recorder(path, record)
         try:
-            recorder.block(prepared.block)
+            for block in handoff.blocks if handoff is not None else (prepared.block,):
+                recorder.block(block)
+            if handoff is not None and handoff.prefix is not None:
+                recorder.adopt(handoff.prefix)
             episode = Episode(
                 world,
                 contract,
@@ -151,19 +222,37 @@ class Laboratory:
                 setup,
                 plan.video,
                 plan.budget,
+                oracle,
+                None
+                if handoff is None or handoff.prefix is None
+                else Resumed(len(handoff.deliveries), handoff.steps, handoff.witnessed),
+                None if watcher is None else watcher.reached,
             )
+            if watcher is not None:
+                episode.tap = watcher.see
             ending = episode.run(session)
-            if ending.reason != "invalid":
+            if watcher is None and ending.reason != "invalid":
                 recorder.commit(_scores(identity, ending))
         finally:
             encoders = recorder.close()
         return identity, ending, encoders
 
-    def _negotiate(self, plan: Plan, capabilities: Capabilities) -> None:
+    def system(self, plan: Plan, seeds: Seeds) -> System:
+        """Return the tested system of `plan`, opened, for one episode or branch."""
+        return System(lambda: self._policy(plan.policy, seeds), plan.policy, plan.deadline_s)
+
+    def negotiate(self, plan: Plan, system: System) -> None:
         """Refuse what the system or the laboratory does not offer: a compatibility result, outside the population."""
+        system.settle(self.world.cameras)
+        capabilities = system.capabilities
         if plan.action not in capabilities.actions:
             name, offered = capabilities.name, ", ".join(capabilities.actions)
             raise PlanError(f"{name!r} does not support action profile {plan.action!r}; it offers {offered}.")
+        for entry in parse(plan.support):
+            interfaces = capabilities.sites if entry.mode == "replace" else capabilities.accepts
+            if entry.scope not in interfaces:
+                name, sites = capabilities.name, ", ".join(interfaces) or "none"
+                raise Unsupported(f"{name!r} has no interface for {entry}; it offers {entry.mode} at: {sites}.")
         for fault in plan.faults:
             if fault.cell not in self.world.channels.cells:
                 there = ", ".join(self.world.channels.cells)
@@ -176,17 +265,29 @@ class Laboratory:
     def _policy(self, name: str, seeds: Seeds) -> Policy:
         if name != EXPERT:
             return make_policy(name, seeds.policy)
-        scene = Scene(
+        return Reference(self.contract, self._scene(), self.arm, seeds.policy)
+
+    def _scene(self) -> Scene:
+        return Scene(
             self.world.channels,
             self.contract.shapes(),
             self.contract.regions,
             self.world.now,
             lambda: self._referee.state,
         )
-        return Reference(self.contract, scene, self.arm, seeds.policy)
+
+    def _oracle(self, plan: Plan, referee: Referee, seeds: Seeds, declared: Capabilities) -> Oracle | None:
+        """Return what listens at the interfaces of a system and gives the support of `plan`, with its own executor."""
+        if not declared.sites and not declared.accepts:
+            return None
+        interventions = parse(plan.support)
+        scene = self._scene()
+        return Oracle(
+            self.contract, referee, scene, Reference(self.contract, scene, self.arm, seeds.policy), interventions
+        )
 
 
-def _invalid(plan: Plan, index: int, path: Path, fault: Exception, started: float) -> Result:
+def invalid(plan: Plan, index: int, path: Path, fault: Exception, started: float) -> Result:
     """Record an attempt that never reached its handoff."""
     recorder = Recorder(path, {"plan": plan, "index": index})
     recorder.events([Invalidated(0, type(fault).__name__, str(fault))])

@@ -31,6 +31,7 @@ class Plan:
     budget: int | None = None
     faults: tuple[SensorFault, ...] = ()
     instances: str = ""
+    support: str = ""
 
     def condition(self) -> dict[str, Any]:
         """Return what must agree for a campaign to be resumed."""

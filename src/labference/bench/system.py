@@ -11,7 +11,19 @@ from types import FrameType
 from typing import TypeVar
 
 from labference.truth.identity import PlanError
-from labference.wire import ActionSpec, Capabilities, Goal, Observation, Policy, Refusal, ServiceFault, codec
+from labference.wire import (
+    ActionSpec,
+    Capabilities,
+    Goal,
+    Observation,
+    Operation,
+    Policy,
+    Refusal,
+    ServiceFault,
+    Witness,
+    codec,
+)
+from labference.wire.support import SCOPES
 
 T = TypeVar("T")
 
@@ -44,6 +56,15 @@ class System:
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Begin an episode."""
         self._ask(lambda: self._policy.reset(codec.copy(goal), codec.copy(spec), session))
+
+    def witness(self, observation: Observation, operation: Operation | None) -> None:
+        """Show an observation of a prefix, and the operation that led to it, to a system that declared to take them."""
+        if not self.capabilities.witnesses:
+            return
+        policy = self._policy
+        if not isinstance(policy, Witness):
+            raise Refusal("unsupported", f"{self.name!r} declared to take a prefix, and has no witness().")
+        self._ask(lambda: policy.witness(codec.copy(observation), codec.copy(operation)))
 
     def act(self, observation: Observation) -> object:
         """Return the answer to `observation`, whatever it is."""
@@ -84,11 +105,19 @@ class System:
 
 def _check(capabilities: Capabilities) -> None:
     """Refuse declarations of another type than the fields ask for; the codec has turned lists into tuples."""
-    names = (capabilities.actions, capabilities.cameras, capabilities.optional)
+    names = (
+        capabilities.actions,
+        capabilities.cameras,
+        capabilities.optional,
+        capabilities.sites,
+        capabilities.accepts,
+    )
     words = (capabilities.name, capabilities.version, *(word for entry in names for word in _all(entry)))
-    flags = (capabilities.depth, capabilities.readings, capabilities.reports)
+    flags = (capabilities.depth, capabilities.readings, capabilities.reports, capabilities.witnesses)
     if not all(type(word) is str for word in words) or not all(type(flag) is bool for flag in flags):
         raise Refusal("unsupported", f"{capabilities!r} has a field of the wrong type.")
+    if strange := {*capabilities.sites, *capabilities.accepts} - set(SCOPES):
+        raise Refusal("unsupported", f"No interface {min(strange)!r}; {', '.join(SCOPES)} would work.")
 
 
 def _all(names: object) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from .pick import Picked as Picked
 from .pick import pick as pick
 from .place import Placement as Placement
 from .place import place as place
+from .skill import PARKED as PARKED
 from .skill import fresh as fresh
 from .skill import go as go
 from .skill import grip as grip

@@ -4,6 +4,7 @@
 - events.jsonl: confirmed events, opportunities, choices
 - observations.jsonl: delivered evidence, with acquisition and delivery times
 - actions.jsonl: requested and applied commands, reports, stops
+- interfaces.jsonl: what was said at state, decision, geometry and skill, what was so, and what support was given
 - online_scores.jsonl: live snapshots
 - measurements.bin: one row per physics tick
 - scores.json: the verdict; present only when the attempt is finished
@@ -19,11 +20,16 @@ RUN = "run.json"
 EVENTS = "events.jsonl"
 OBSERVATIONS = "observations.jsonl"
 ACTIONS = "actions.jsonl"
+INTERFACES = "interfaces.jsonl"
 ONLINE = "online_scores.jsonl"
 MEASUREMENTS = "measurements.bin"
 SCORES = "scores.json"
 SHUTDOWN = "shutdown.json"
 CAMPAIGN = "campaign.json"
+DIAGNOSIS = "diagnosis.json"
+"""What a diagnosis is, in place of a campaign."""
+UNSUPPORTED = "unsupported.json"
+"""In place of the attempts at a branch for which the tested system has no interface."""
 
 
 def episode_folder(out: Path, index: int) -> Path:

@@ -38,6 +38,7 @@ class ActRecord:
     dropped: int
     clipped: int
     seconds: float
+    content: object = None
 
 
 class Recorder:
@@ -52,6 +53,7 @@ class Recorder:
         self._observations = _Lines(path / folder.OBSERVATIONS)
         self._actions = _Lines(path / folder.ACTIONS)
         self._online = _Lines(path / folder.ONLINE)
+        self._interfaces: _Lines | None = None
         self._measurements = MeasurementWriter(path / folder.MEASUREMENTS)
         self._videos: dict[str, VideoWriter] = {}
 
@@ -112,9 +114,27 @@ class Recorder:
                     "dropped": record.dropped,
                     "clipped": record.clipped,
                     "seconds": record.seconds,
+                    "content": strict.plain(record.content),
                 }
             )
         )
+
+    def adopt(self, prefix: Path) -> None:
+        """Begin with the lines that the records in `prefix` hold: this attempt continues them."""
+        for name, lines in (
+            (folder.EVENTS, self._events),
+            (folder.OBSERVATIONS, self._observations),
+            (folder.ACTIONS, self._actions),
+            (folder.ONLINE, self._online),
+        ):
+            for line in (prefix / name).read_text(encoding="utf-8").splitlines():
+                lines.write(line)
+
+    def interface(self, receipt: object) -> None:
+        """Record what was said at an interface, and what was given; the file exists only where something was."""
+        if self._interfaces is None:
+            self._interfaces = _Lines(self.path / folder.INTERFACES)
+        self._interfaces.write(strict.line(receipt))
 
     def online(self, snapshot: object) -> None:
         """Record a live snapshot of the scores."""
@@ -129,7 +149,7 @@ class Recorder:
     def commit(self, scores: dict[str, Any]) -> None:
         """Make the attempt final: everything else reaches the disk first, then `scores.json` appears whole."""
         self._measurements.flush()
-        for lines in (self._events, self._observations, self._actions, self._online):
+        for lines in self._files():
             lines.sync()
         strict.write_atomically(self.path / folder.SCORES, scores)
 
@@ -137,9 +157,13 @@ class Recorder:
         """Close every file; return the shutdown status of each video encoder."""
         statuses = {camera: video.close() for camera, video in self._videos.items()}
         self._measurements.close()
-        for lines in (self._events, self._observations, self._actions, self._online):
+        for lines in self._files():
             lines.close()
         return statuses
+
+    def _files(self) -> list[_Lines]:
+        files = [self._events, self._observations, self._actions, self._online]
+        return files if self._interfaces is None else [*files, self._interfaces]
 
 
 class _Lines:

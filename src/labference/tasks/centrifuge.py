@@ -45,7 +45,7 @@ from labference.truth.measurement import (
 from labference.truth.recognise import Entry, Withdrawal
 from labference.truth.sockets import SUPPORT, Sockets
 from labference.truth.watch import low_motion, touched_by_robot
-from labference.wire import Goal, Operation
+from labference.wire import Fact, Goal, Operation, Reading
 from labference.wire.tubes import (
     CAP_COLOURS,
     CAP_RADIUS,
@@ -55,18 +55,16 @@ from labference.wire.tubes import (
     ROTOR_RADIUS,
     SLOT_DEPTH,
     SLOTS,
-    STAND_FLOOR,
     STAND_PLACES,
     TUBE_HEIGHT,
     TUBE_LENGTH,
     TUBE_RADIUS,
     opposite,
     slot_position,
-    stand_position,
 )
 from labference.world.parts.hood import WAITING, Hood, covering
 from labference.world.parts.rotor import Rotor
-from labference.world.parts.stand import Stand
+from labference.world.parts.stand import Stand, standing_in
 from labference.world.parts.table import TUBE_VIEWS, Table
 from labference.world.parts.tube import Tube
 
@@ -94,11 +92,14 @@ HOOD_ASIDE = 0.95
 """Where the hood comes from, y [m]."""
 
 ROTOR, STAND, TABLE, HOOD, ELSEWHERE = "rotor", "stand", "table", "hood", "elsewhere"
+HAND = "hand"
+"""Where a fact says that a tube is which was taken."""
 ITEMS = ("red tube", "blue tube")
 SLOT_NAMES = tuple(f"slot {index}" for index in range(SLOTS))
 RIMS = tuple(f"unseated {index}" for index in range(SLOTS))
 """Places of a tube that the rotor carries without its being seated, by the nearest slot."""
 PLACES = (*SLOT_NAMES, *RIMS, STAND, TABLE, ELSEWHERE)
+_INDEX = {place: index for index, place in enumerate(PLACES)}
 CHANGES = ("kept", "ahead", "behind", "raised")
 """What happens to the first tube below the hood."""
 WAIT, STOP = Operation("wait"), Operation("stop")
@@ -288,7 +289,7 @@ class Centrifuge(Defaults):
         u, v = (float(value) for value in np.array(STAND_AT) + rng.uniform(-STAND_SHIFT, STAND_SHIFT, 2))
         stand = Pose(u, v, 0.0, float(rng.uniform(-STAND_TURN, STAND_TURN)))
         holes = rng.permutation(STAND_PLACES)
-        poses = {item: _in_stand(stand, int(hole)) for item, hole in zip(ITEMS, holes, strict=False)}
+        poses = {item: standing_in(stand, int(hole)) for item, hole in zip(ITEMS, holes, strict=False)}
         kind = instance.kind
         if kind.first != "outside":
             share = RAISED if kind.first == "raised" else SEATED
@@ -336,9 +337,9 @@ class Centrifuge(Defaults):
         """Return the slot in which a tube is seated, the slot at whose rim it hangs, or the surface that carries it."""
         support = block.touch[:, :-1] & SUPPORT
         where = np.full(support.shape, -1, np.int8)
-        where[support != 0] = PLACES.index(ELSEWHERE)
-        where[support == channels.bit(STAND)] = PLACES.index(STAND)
-        where[support == channels.bit(TABLE)] = PLACES.index(TABLE)
+        where[support != 0] = _INDEX[ELSEWHERE]
+        where[support == channels.bit(STAND)] = _INDEX[STAND]
+        where[support == channels.bit(TABLE)] = _INDEX[TABLE]
         on_rotor = SOCKETS.carries(block, channels)
         if on_rotor.any():
             found = SOCKETS.relate(block, channels)
@@ -430,6 +431,19 @@ class Centrifuge(Defaults):
             HOOD, inside, replace(inside, y=HOOD_ASIDE), WAITING, Rearrangement({}, (Carry(item, rotor, after),))
         )
 
+    def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
+        """Return where each tube is, "hand" for one that was taken."""
+        del readings  # no instrument here
+        return tuple(Fact(item, HAND if item in state.in_hand else place) for item, place in state.located)
+
+    def frames(self, operation: Operation) -> tuple[str, ...]:
+        """Return the tube of a pick, the slot of an insertion."""
+        return (operation.item,) if operation.kind == "pick" else (operation.place,)
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return tubes and slots."""
+        return (*ITEMS, *SLOT_NAMES)
+
     def achieved(self, state: State, operation: Operation) -> bool:
         """Return whether the tube is in the hand, or in the slot."""
         if operation.kind == "pick":
@@ -482,12 +496,6 @@ def _destinations(state: State, item: str) -> list[int]:
     place = dict(state.located)[partner]
     stuck = {RIMS.index(place)} if place in RIMS else set()
     return [slot for slot in range(SLOTS) if not {slot, opposite(slot)} & stuck]
-
-
-def _in_stand(stand: Pose, hole: int) -> Pose:
-    x, y = stand_position(hole)
-    c, s = np.cos(stand.yaw), np.sin(stand.yaw)
-    return Pose(float(stand.x + c * x - s * y), float(stand.y + s * x + c * y), STAND_FLOOR + 0.0003, stand.yaw)
 
 
 def _turn(rng: np.random.Generator, more: float) -> float:

@@ -47,7 +47,7 @@ from labference.truth.measurement import (
 from labference.truth.recognise import Approach, Entry, Withdrawal
 from labference.truth.sockets import SUPPORT, Sockets, axes, pose_of
 from labference.truth.watch import low_motion, touched_by_robot
-from labference.wire import Goal, Operation
+from labference.wire import Fact, Goal, Operation, Reading
 from labference.wire.tubes import (
     CAP_COLOURS,
     CAP_HEIGHT,
@@ -58,18 +58,16 @@ from labference.wire.tubes import (
     PITCH,
     RACK_MOUTH,
     REGION_HALF,
-    STAND_FLOOR,
     STAND_PLACES,
     TUBE_HEIGHT,
     TUBE_LENGTH,
     TUBE_RADIUS,
     hole_position,
-    stand_position,
 )
 from labference.world.parts.hood import WAITING, Hood, covering
 from labference.world.parts.rack import Rack
 from labference.world.parts.region import Region as MarkedRegion
-from labference.world.parts.stand import Stand
+from labference.world.parts.stand import Stand, standing_in
 from labference.world.parts.table import TUBE_VIEWS, Table
 from labference.world.parts.tube import Tube
 
@@ -101,6 +99,8 @@ SCATTER_DEPTH, SCATTER_LEAN, SCATTER_AWAY = (0.950, 0.966), (0.0, 0.014), (0.0, 
 RACK, STAND, TABLE, REGION, HOOD = "rack", "stand", "table", "region", "hood"
 TUBE = "tube"
 DISTRACTORS = ("distractor 1", "distractor 2", "distractor 3")
+HAND, TAKEN, EMPTY = "hand", "tube", "empty"
+"""What facts say: a place, or the hand, holds a tube or not."""
 UNSEATED, ELSEWHERE = "unseated", "elsewhere"
 PLACES = (*HOLES, UNSEATED, STAND, TABLE, REGION, ELSEWHERE)
 COLOURS = tuple(CAP_COLOURS)
@@ -300,7 +300,7 @@ class Recall(Defaults):
             HOOD: WAITING,
         }
         holes = [int(hole) for hole in rng.permutation(STAND_PLACES)]
-        waiting = {item: _in_stand(fixtures[STAND], hole) for item, hole in zip(self.tubes, holes, strict=False)}
+        waiting = {item: standing_in(fixtures[STAND], hole) for item, hole in zip(self.tubes, holes, strict=False)}
         after = {RACK: _moved(rack, kind.move, np.random.default_rng(seeds.motion))}
         poses = dict(waiting)
         if kind.hole:
@@ -438,6 +438,35 @@ class Recall(Defaults):
         change = Rearrangement({RACK: after}, carried, brought)
         return Transition(HOOD, inside, replace(inside, y=HOOD_ASIDE), WAITING, change)
 
+    def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
+        """Return which places hold a tube; which tube is the sample is remembered, not seen."""
+        del readings  # no instrument here
+        taken = {place for item, place in state.located if item not in state.in_hand}
+        holding = Fact(HAND, TAKEN if state.in_hand else EMPTY)
+        return (*(Fact(place, TAKEN if place in taken else EMPTY) for place in (*HOLES, REGION)), holding)
+
+    def frames(self, operation: Operation) -> tuple[str, ...]:
+        """Return the hole of an insertion, hole and region of a retrieval; what is picked is the tube in the stand."""
+        match operation.kind:
+            case "pick":
+                return (operation.item,)
+            case "retrieve":
+                return (operation.place, REGION)
+            case _:
+                return (operation.place,)
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return holes and region: where the tube itself is would say which one is meant."""
+        return (*HOLES, REGION)
+
+    def subject(self, state: State, operation: Operation) -> str:
+        """Return the tube in the hole that is named, or the one in the hand; which is the sample has to be known."""
+        if TUBE in state.in_hand:
+            return operation.item
+        if operation.kind == "retrieve":
+            return next((item for item, place in state.located if place == operation.place), "")
+        return "" if state.revealed and state.tube in HOLES else operation.item
+
     def achieved(self, state: State, operation: Operation) -> bool:
         """Return whether the tube is in the hand, in the hole, or on the marked region."""
         if operation.kind == "pick":
@@ -507,12 +536,6 @@ def _colours(kind: Kind, tubes: tuple[str, ...], rng: np.random.Generator) -> di
     order = [rest[index] for index in rng.permutation(len(rest))]
     names = [kind.colour, *(order if kind.caps == "distinct" else [kind.colour] * len(rest))]
     return {item: CAP_COLOURS[name] for item, name in zip(tubes, names, strict=False)}
-
-
-def _in_stand(stand: Pose, hole: int) -> Pose:
-    x, y = stand_position(hole)
-    c, s = np.cos(stand.yaw), np.sin(stand.yaw)
-    return Pose(float(stand.x + c * x - s * y), float(stand.y + s * x + c * y), STAND_FLOOR + 0.0003, stand.yaw)
 
 
 TASKS = (

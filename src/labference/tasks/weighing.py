@@ -31,7 +31,7 @@ from labference.truth.geometry import Rectangular, Region, Round, Shape
 from labference.truth.identity import Seeds
 from labference.truth.measurement import HAND, ITEM, LEFT, OK, RIGHT, Block, Channels, Pose, Readout, Setup
 from labference.truth.watch import low_motion, touched_by_robot
-from labference.wire import Goal, Operation
+from labference.wire import Fact, Goal, Operation, Reading
 from labference.wire.labware import WEIGHT_REGION
 from labference.world.parts.balance import Balance
 from labference.world.parts.sample import Sample
@@ -70,6 +70,8 @@ LABEL_TURN = np.radians(30)
 BALANCE = "balance"
 SAMPLE = "sample"
 PAN, TABLE, ELSEWHERE = "pan", "table", "elsewhere"
+DISPLAY, STEADY, HELD = "display", "steady", "hand"
+"""Names of the facts that the display shows, and where a standard is that was taken."""
 SUPPORT = 0xFFFF & ~(1 << LEFT | 1 << RIGHT | 1 << HAND)
 """Touch bits of whatever may carry an item: surfaces and other items."""
 WAIT, STOP = Operation("wait"), Operation("stop")
@@ -274,6 +276,20 @@ class Weighing(Defaults):
         if state.in_hand or not state.stable:
             return None
         return (state.on_pan, state.attempts)
+
+    def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
+        """Return what the display says, whether it is steady, and where each standard is."""
+        shown = tuple(Fact(DISPLAY, reading.value) for reading in readings if reading.value is not None)
+        where = self.located(state) | dict.fromkeys(state.in_hand, HELD)
+        return (*shown, Fact(STEADY, state.stable), *(Fact(name, where[name]) for name in ITEMS))
+
+    def frames(self, operation: Operation) -> tuple[str, ...]:
+        """Return the standard and where it goes."""
+        return (operation.item, operation.place)
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return the standards, and where they may go."""
+        return (*ITEMS, PAN, TABLE)
 
     def achieved(self, state: State, operation: Operation) -> bool:
         """Return whether the item rests where the operation puts it."""

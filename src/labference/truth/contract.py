@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from labference.wire import Goal, Operation
+from labference.wire import Fact, Goal, Operation, Reading
 
 from .draw import Member
 from .events import Approached, Entered, Event, Grasped, Recognised
@@ -88,6 +88,11 @@ class Defaults:
     def lists(self) -> dict[str, tuple[Member, ...]]:
         """Return none."""
         return {}
+
+    def subject(self, state: Any, operation: Operation) -> str:
+        """Return the item that the operation names."""
+        del state
+        return operation.item
 
 
 class TaskContract(Protocol[I, S]):
@@ -209,6 +214,28 @@ class TaskContract(Protocol[I, S]):
 
     def transition(self, state: S, setup: Setup) -> Transition:
         """Return what the environment does in `state`."""
+        ...
+
+    def facts(self, state: S, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
+        """Return what can be seen in `state` and on the instruments: the standard state of the state interface.
+
+        Public identities, visible occupancy, displays. Never a hidden mass, a wanted set, or which thing is the target.
+        """
+        ...
+
+    def frames(self, operation: Operation) -> tuple[str, ...]:
+        """Return the items and places whose geometry `operation` needs."""
+        ...
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return the items and places whose geometry may be given without saying what is meant."""
+        ...
+
+    def subject(self, state: S, operation: Operation) -> str:
+        """Return the item that hands get which do what `operation` says, "" for none: the right one only if it says so.
+
+        Where an operation names a place to take something from, whatever is there; never what is to be remembered.
+        """
         ...
 
     def achieved(self, state: S, operation: Operation) -> bool:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .contract import TaskContract
 
 
+TWINS = "twins"
+"""Names the list, which every task has, of pairs that differ in nothing but what decides the scored choice."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """One entry of a registered list of instances.
@@ -58,6 +62,9 @@ def draw(
     `policy` is the root policy seed. `instances` names a registered list, whose members come in order and again;
     without one, instances are balanced over the strata.
     """
+    if instances == TWINS:
+        seeds = Seeds.of(campaign, index // 2, policy)
+        return contract.twins(np.random.default_rng(seeds.task_state))[index % 2], seeds
     if instances:
         members = find_members(contract, instances)
         cycle, position = divmod(index, len(members))

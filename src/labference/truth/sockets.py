@@ -67,24 +67,20 @@ class Sockets:
         """Return where every item is relative to its nearest socket, at every tick."""
         origin, turn = self._frame(block, channels)
         pose = block.pose[:, :-1]
-        tip = (pose[..., :3] * LENGTH - origin) @ turn
-        axis = axes(pose[..., 3:]) @ turn
-        centres = np.array(self.mouths)
-        apart = np.hypot(*(tip[..., None, :2] - centres).transpose(3, 0, 1, 2))
+        x, y, z = np.moveaxis((pose[..., :3] * LENGTH - origin) @ turn, -1, 0)
+        u, v, upright = np.moveaxis(axes(pose[..., 3:]) @ turn, -1, 0)
+        cx, cy = np.array(self.mouths).T
+        apart = np.square(x[..., None] - cx) + np.square(y[..., None] - cy)
         nearest = np.argmin(apart, axis=-1)
-        centre = centres[nearest]
-        depth = self.height - tip[..., 2]
-        upright = axis[..., 2]
-        steep = np.where(np.abs(upright) > 1e-3, upright, 1e-3)
-        at_mouth = tip[..., :2] + axis[..., :2] * (depth / steep)[..., None] - centre
-        above_tip = tip[..., :2] + axis[..., :2] * self.body - centre
+        x, y, depth = x - cx[nearest], y - cy[nearest], self.height - z
+        rise = depth / np.where(np.abs(upright) > 1e-3, upright, 1e-3)
         return Relation(
             nearest=nearest,
-            radial=np.take_along_axis(apart, nearest[..., None], axis=-1)[..., 0],
+            radial=np.sqrt(np.min(apart, axis=-1)),
             depth=depth,
             upright=upright,
-            mouth=np.hypot(at_mouth[..., 0], at_mouth[..., 1]),
-            tip=np.hypot(above_tip[..., 0], above_tip[..., 1]),
+            mouth=np.hypot(x + u * rise, y + v * rise),
+            tip=np.hypot(x + u * self.body, y + v * self.body),
         )
 
     def carries(self, block: Block, channels: Channels) -> np.ndarray:
@@ -142,8 +138,13 @@ def rotation(quaternion: np.ndarray) -> np.ndarray:
 
 def axes(turns: np.ndarray) -> np.ndarray:
     """Return the z axes (..., 3) of wxyz quaternions (..., 4) on the grid of a `Block`."""
-    w, x, y, z = np.moveaxis(turns * TURN, -1, 0)
-    return np.stack((2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)), axis=-1)
+    scaled = turns * TURN
+    w, x, y, z = scaled[..., 0], scaled[..., 1], scaled[..., 2], scaled[..., 3]
+    found = np.empty((*scaled.shape[:-1], 3))
+    found[..., 0] = 2 * (x * z + w * y)
+    found[..., 1] = 2 * (y * z - w * x)
+    found[..., 2] = 1 - 2 * (x * x + y * y)
+    return found
 
 
 def pose_of(row: np.ndarray) -> Pose:

@@ -1,5 +1,7 @@
 """Public nouns: everything that crosses to a tested system. Standard library and numpy only."""
 
+from .act import Act as Act
+from .act import Script as Script
 from .action import END_EFFECTOR as END_EFFECTOR
 from .action import JOINT as JOINT
 from .action import PROFILES as PROFILES
@@ -10,14 +12,19 @@ from .observation import Observation as Observation
 from .observation import Reading as Reading
 from .observation import RobotState as RobotState
 from .observation import Senses as Senses
-from .operation import Act as Act
 from .operation import Move as Move
 from .operation import Operation as Operation
 from .operation import Report as Report
-from .operation import Script as Script
 from .operation import Stop as Stop
 from .operation import Wait as Wait
 from .policy import Capabilities as Capabilities
 from .policy import Policy as Policy
+from .policy import Witness as Witness
 from .refusal import Refusal as Refusal
 from .refusal import ServiceFault as ServiceFault
+from .support import Assist as Assist
+from .support import Execute as Execute
+from .support import Fact as Fact
+from .support import GeometryReport as GeometryReport
+from .support import StateReport as StateReport
+from .support import Target as Target

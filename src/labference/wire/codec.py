@@ -20,11 +20,16 @@ from .observation import Frame, Goal, Observation, Reading, RobotState, Senses
 from .operation import Move, Operation, Report, Stop, Wait
 from .policy import Capabilities
 from .refusal import Refusal
+from .support import Assist, Execute, Fact, GeometryReport, StateReport, Target
 
 PUBLIC = (
     ActionSpec,
+    Assist,
     Capabilities,
+    Execute,
+    Fact,
     Frame,
+    GeometryReport,
     Goal,
     Move,
     Observation,
@@ -33,7 +38,9 @@ PUBLIC = (
     Report,
     RobotState,
     Senses,
+    StateReport,
     Stop,
+    Target,
     Wait,
 )
 """Everything that may cross. Adding a name here is a decision about the information boundary."""

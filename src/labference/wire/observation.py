@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .support import Assist, Scope
+
 DEPTH_UNIT = 1e-4
 """Delivered depth counts tenths of a millimetre [m]; 0 means no return."""
 
@@ -86,8 +88,13 @@ class Senses:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One delivery: `id` counts deliveries in this session, from 1."""
+    """One delivery: `id` counts deliveries in this session, from 1; `assists` is what support it comes with."""
 
     id: int
     goal: Goal
     senses: Senses
+    assists: tuple[Assist, ...] = ()
+
+    def support(self, scope: Scope) -> Assist | None:
+        """Return the support of `scope` that came with this observation."""
+        return next((assist for assist in self.assists if assist.scope == scope), None)

@@ -1,17 +1,10 @@
-"""What a tested system can say: task-level operations, and the four acts that carry them."""
+"""What a tested system can say: task-level operations, and the four acts that carry them out or state them."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .observation import Observation
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,9 +51,3 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Declare the task finished; the robot holds still from here on."""
-
-
-Act = Move | Wait | Report | Stop
-
-Script = Generator[Act, "Observation", T]
-"""A skill: yields acts, is sent the observation that follows each, returns what it found out."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from .act import Act
 from .action import ActionSpec
 from .observation import Goal, Observation
-from .operation import Act
+from .operation import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,9 @@ class Capabilities:
     optional        names of cameras that it wants where the laboratory has them, after `cameras`
     depth           whether it wants depth beside RGB (a separate observation condition)
     readings        whether it wants the instruments' data ports (a separate observation condition)
+    sites           scopes whose interface it exposes: it says its own output there, and takes what comes back instead
+    witnesses       whether it takes the observations of a prefix that it did not act in (`Witness`)
+    accepts         scopes of which it uses information that comes with an observation
     reports         whether it offers the explicit report track (`Report`, `Move.commits`)
     """
 
@@ -31,6 +35,9 @@ class Capabilities:
     readings: bool = False
     reports: bool = False
     optional: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    accepts: tuple[str, ...] = ()
+    witnesses: bool = False
 
 
 class Policy(Protocol):
@@ -56,4 +63,13 @@ class Policy(Protocol):
 
     def close(self) -> None:
         """Release what `open` took."""
+        ...
+
+
+@runtime_checkable
+class Witness(Protocol):
+    """A stateful system that can be shown what happened before it takes over."""
+
+    def witness(self, observation: Observation, operation: Operation | None) -> None:
+        """Take in an observation of the prefix, and the operation that was confirmed just before it, if any."""
         ...

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...truth.measurement import Pose
 from ...wire.tubes import STAND_FLOOR, STAND_HALF, STAND_HEIGHT, STAND_PLACES, TUBE_RADIUS, stand_position
 from .sockets import WALL, grid
 
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
 
 LOOSE = 0.0012
 """Radial gap between a tube and the wall of a hole [m]."""
+
+
+def standing_in(stand: Pose, hole: int) -> Pose:
+    """Return where a tube starts in `hole`, counted from 0, of a stand at `stand`: 0.3 mm above its floor."""
+    x, y = stand_position(hole)
+    c, s = math.cos(stand.yaw), math.sin(stand.yaw)
+    return Pose(stand.x + c * x - s * y, stand.y + s * x + c * y, STAND_FLOOR + 0.0003, stand.yaw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,150 @@
+"""Checkpoints: a verified physical and informational start that branches share, in memory and on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from labference.records import strict
+from labference.records.measurements import MeasurementWriter, read_blocks
+from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.truth.identity import PlanError, Seeds
+from labference.truth.measurement import Block, Channels, Readout, Setup
+from labference.truth.referee import Referee
+from labference.wire import Observation, Operation
+from labference.world.parts.balance import CellState
+from labference.world.world import Checkpoint
+
+STATE, MEASUREMENTS, FACTS = "state.npz", "measurements.bin", "checkpoint.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Where branches begin.
+
+    world       the physical state, bit for bit
+    blocks      everything measured so far, the preparation first: the evaluator's state follows from it
+    deliveries  id and tick of each observation that the prefix delivered
+    witnessed   those observations, each with the operation that was confirmed before it
+    prefix      folder with the records of the prefix, if there is one
+    steps       control steps of the prefix
+    """
+
+    instance: Any
+    seeds: Seeds
+    setup: Setup
+    world: Checkpoint
+    blocks: tuple[Block, ...]
+    deliveries: tuple[tuple[int, int], ...] = ()
+    witnessed: tuple[tuple[Observation, Operation | None], ...] = ()
+    prefix: Path | None = None
+    steps: int = 0
+
+    @property
+    def digest(self) -> str:
+        """Return the sha256 of the physical state and of what was delivered and spent before it."""
+        world = self.world
+        found = hashlib.sha256(world.model_digest.encode() + world.state.tobytes() + world.command.tobytes())
+        for cell in world.cells:
+            found.update(np.array((cell.zero, cell.filtered, cell.valid)).tobytes() + cell.history.tobytes())
+        found.update(repr((world.tick, world.generation, self.deliveries, self.steps)).encode())
+        return found.hexdigest()
+
+
+def referee_at(
+    handoff: Handoff, contract: TaskContract[Any, Any], channels: Channels, *, reports: bool = False
+) -> Referee:
+    """Return the referee that has seen everything up to the handoff."""
+    referee = Referee(contract, handoff.instance, channels, reports=reports, faults=handoff.setup.faults)
+    cells = cells_of(contract.parts(), channels.timestep)
+    for state, cell in zip(handoff.world.cells, cells, strict=True):
+        cell.zero(np.array([state.zero]))
+    told = 0
+    for block in handoff.blocks:
+        referee.observe(block, read_cells(cells, block))
+        while told < len(handoff.deliveries) and handoff.deliveries[told][1] <= block.end:
+            referee.deliver(*handoff.deliveries[told])
+            told += 1
+    return referee
+
+
+def save(handoff: Handoff, path: Path) -> None:
+    """Write a handoff to the folder `path`; what was witnessed stays in memory."""
+    path.mkdir(parents=True, exist_ok=True)
+    world = handoff.world
+    arrays: dict[str, Any] = {"state": world.state, "command": world.command}
+    for i, (cell, readout) in enumerate(zip(world.cells, world.readouts, strict=True)):
+        arrays[f"cell{i}"] = np.array((cell.zero, cell.filtered, cell.valid))
+        arrays[f"history{i}"] = cell.history
+        for name, values in readout._asdict().items():
+            arrays[f"{name}{i}"] = values
+    with (path / STATE).open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    writer = MeasurementWriter(path / MEASUREMENTS)
+    for block in handoff.blocks:
+        writer.write(block)
+    writer.close()
+    facts = {
+        "digest": handoff.digest,
+        "measured": _sha256(path / MEASUREMENTS),
+        "model": world.model_digest,
+        "tick": world.tick,
+        "generation": world.generation,
+        "deliveries": handoff.deliveries,
+        "steps": handoff.steps,
+        "prefix": None if handoff.prefix is None else handoff.prefix.name,
+    }
+    strict.write_atomically(path / FACTS, facts)
+
+
+def load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Channels) -> Handoff:
+    """Return the handoff in `path`, verified against its stored digest; `PlanError` where it does not match."""
+    try:
+        found, facts = _load(path, instance, seeds, setup, channels)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, BadZipFile, strict.DamagedError) as error:
+        said = " ".join(str(error).split())
+        raise PlanError(
+            f"The checkpoint in {path} is damaged ({said}); delete the folder to prepare it again."
+        ) from error
+    if found.digest != facts["digest"] or _sha256(path / MEASUREMENTS) != facts["measured"]:
+        raise PlanError(f"The checkpoint in {path} does not match its digest; delete the folder to prepare it again.")
+    return found
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Channels) -> tuple[Handoff, Any]:
+    facts = strict.read(path / FACTS)
+    with (path / STATE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        count = sum(name.startswith("cell") for name in arrays.files)
+        cells = tuple(
+            CellState(
+                float(arrays[f"cell{i}"][0]),
+                float(arrays[f"cell{i}"][1]),
+                int(arrays[f"cell{i}"][2]),
+                arrays[f"history{i}"],
+            )
+            for i in range(count)
+        )
+        readouts = tuple(Readout(*(arrays[f"{name}{i}"] for name in Readout._fields)) for i in range(count))
+        state, command = arrays["state"], arrays["command"]
+    world = Checkpoint(facts["model"], setup, state, facts["tick"], command, cells, readouts, facts["generation"])
+    found = Handoff(
+        instance,
+        seeds,
+        setup,
+        world,
+        tuple(read_blocks(path / MEASUREMENTS, channels)),
+        tuple((int(number), int(tick)) for number, tick in facts["deliveries"]),
+        (),
+        None if facts["prefix"] is None else path / facts["prefix"],
+        facts["steps"],
+    )
+    return found, facts

@@ -1,0 +1,213 @@
+"""Run a registered diagnosis: every branch of a start continues from the same verified checkpoint."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+from labference.policies import find_policy
+from labference.records import folder, strict
+from labference.records.strict import write_atomically
+from labference.tasks import contract_digest, find_task
+from labference.truth.diagnosis import Registration, branch_folder, written
+from labference.truth.draw import draw, lay_out
+from labference.truth.identity import PlanError
+from labference.wire import ServiceFault
+from labference.world.faults import SetupError
+
+from .checkpoint import FACTS, Handoff, load, save
+from .describe import EXPERT
+from .laboratory import Laboratory, Unsupported, invalid
+from .plan import Plan
+from .system import System
+
+CHECKPOINT, PREFIX = "checkpoint", "prefix"
+TRIES = 2
+"""Attempts at a branch within one run; only validity events are retried."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchResult:
+    """How a branch ended: scored, unresolved, or unsupported by the tested system."""
+
+    start: int
+    branch: str
+    status: str
+    reason: str
+    sentence: str
+    path: Path
+    seconds: float
+
+
+def register_out(registration: Registration, policy: str, out: Path) -> None:
+    """Write what is run to `out`, or check that `out` already holds exactly this."""
+    contract = find_task(registration.task)
+    if contract_digest(contract) != registration.contract:
+        raise PlanError(
+            f"The task {registration.task!r} has changed since this plan was registered; register a new one."
+        )
+    if policy != EXPERT:
+        find_policy(policy)
+    path, wanted = out / folder.DIAGNOSIS, {**written(registration), "policy": policy}
+    if path.exists():
+        known = strict.read(path)
+        for field in ("sha256", "policy"):
+            if known[field] != wanted[field]:
+                raise PlanError(f"{out} holds a diagnosis with {field} {known[field]!r}; choose another --out.")
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PlanError(f"{out} holds something else; choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, wanted)
+
+
+def start_folder(out: Path, number: int) -> Path:
+    """Return the folder of a start."""
+    return out / f"start-{number:04d}"
+
+
+def remaining(registration: Registration, out: Path) -> list[tuple[int, str]]:
+    """Return the branches, by start, that have neither scores nor a compatibility result."""
+    return [
+        (start.number, branch)
+        for start in registration.starts
+        for branch in registration.branches
+        if not _finished(start_folder(out, start.number) / branch_folder(branch))
+    ]
+
+
+def run(registration: Registration, policy: str, out: Path, workers: int = 1) -> Iterator[BranchResult]:
+    """Run what remains, start by start, yielding results in the order of the registration."""
+    register_out(registration, policy, out)
+    todo = sorted({number for number, _ in remaining(registration, out)})
+    if workers == 1 or len(todo) < 2:
+        for number in todo:
+            yield from _start(registration, policy, out, number)
+        return
+    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    try:
+        waiting = iter(todo)
+        jobs = deque(pool.submit(_start, registration, policy, out, number) for number in islice(waiting, workers + 1))
+        while jobs:
+            yield from jobs.popleft().result()
+            jobs.extend(pool.submit(_start, registration, policy, out, number) for number in islice(waiting, 1))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(registration: Registration, policy: str, out: Path, number: int) -> list[BranchResult]:
+    """Run the remaining branches of a start from its checkpoint."""
+    laboratory, where = _laboratory(registration.task), start_folder(out, number)
+    results: list[BranchResult] = []
+    handoff: Handoff | None = None
+    for branch in registration.branches:
+        path = where / branch_folder(branch)
+        if _finished(path):
+            continue
+        for _ in range(TRIES):
+            result, handoff = _branch(laboratory, registration, policy, number, branch, where, handoff)
+            if result.status != "unresolved":
+                break
+        results.append(result)
+    return results
+
+
+def _branch(
+    laboratory: Laboratory,
+    registration: Registration,
+    policy: str,
+    number: int,
+    branch: str,
+    where: Path,
+    handoff: Handoff | None,
+) -> tuple[BranchResult, Handoff | None]:
+    began = time.perf_counter()
+    index = registration.starts[number].index
+    attempt = folder.next_attempt(where / branch_folder(branch))
+
+    def failed(fault: Exception) -> BranchResult:
+        invalid(plan, index, attempt, fault, began)
+        return ended("unresolved", "invalid", str(fault))
+
+    def ended(status: str, reason: str, sentence: str = "") -> BranchResult:
+        return BranchResult(number, branch, status, reason, sentence, attempt, time.perf_counter() - began)
+
+    plan = _plan(registration, policy, branch)
+    _, seeds = draw(laboratory.contract, plan.seed, index, plan.policy_seed, plan.instances)
+    try:
+        system = laboratory.system(plan, seeds)
+    except ServiceFault as fault:
+        return failed(fault), handoff
+    try:
+        laboratory.negotiate(plan, system)
+        if handoff is None:
+            handoff = _handoff(laboratory, registration, plan, index, system, where)
+        budgeted = _plan(registration, policy, branch, handoff.steps)
+        _, ending = laboratory.branch(budgeted, index, handoff, system, attempt)
+    except Unsupported as said:
+        (where / branch_folder(branch)).mkdir(parents=True, exist_ok=True)
+        write_atomically(where / branch_folder(branch) / folder.UNSUPPORTED, {"sentence": str(said)})
+        return ended("unsupported", "unsupported", str(said)), handoff
+    except SetupError as fault:
+        return failed(fault), handoff
+    finally:
+        system.close()
+    status = "unresolved" if ending.reason == "invalid" else "scored"
+    return ended(status, ending.reason, ending.sentence), handoff
+
+
+def _handoff(
+    laboratory: Laboratory, registration: Registration, plan: Plan, index: int, system: System, where: Path
+) -> Handoff:
+    """Return the checkpoint of a start: the one on disk, or a new one that must match it."""
+    path = where / CHECKPOINT
+    stateful = registration.operations > 0 and system.capabilities.witnesses
+    if (path / FACTS).exists() and not stateful:
+        instance, seeds = draw(laboratory.contract, plan.seed, index, plan.policy_seed, plan.instances)
+        setup = lay_out(laboratory.contract, instance, seeds)
+        return load(path, instance, seeds, setup, laboratory.world.channels)
+    prefix = path / PREFIX
+    if prefix.exists():  # of a killed run, or of another process
+        prefix = folder.next_attempt(path)
+    found = laboratory.handoff(plan, index, system, registration.operations, prefix)
+    if (path / FACTS).exists():
+        if strict.read(path / FACTS)["digest"] != found.digest:
+            raise SetupError(f"The checkpoint prepared for {where.name} differs from the one stored there.")
+    else:
+        save(found, path)
+    return found
+
+
+def _plan(registration: Registration, policy: str, branch: str, steps: int = 0) -> Plan:
+    return Plan(
+        registration.task,
+        policy,
+        len(registration.starts),
+        registration.campaign,
+        policy_seed=registration.policy_seed,
+        budget=registration.budget + steps,
+        instances=registration.instances,
+        support=branch,
+    )
+
+
+def _finished(path: Path) -> bool:
+    return (path / folder.UNSUPPORTED).exists() or folder.finished(path) is not None
+
+
+@lru_cache(maxsize=2)
+def _laboratory(task: str) -> Laboratory:
+    return Laboratory(task)
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent: it stops handing out starts, and those under way finish."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
