@@ -14,6 +14,9 @@ BUILT_IN = {
     "random": "labference.policies.baselines:Random",
     "planned": "labference.policies.planned:Planned",
     "old_position": "labference.policies.planned:OldPosition",
+    "misreader": "labference.policies.damaged:Misreader",
+    "dropper": "labference.policies.damaged:Dropper",
+    "misplacer": "labference.policies.damaged:Misplacer",
     "still": "labference.policies.still:Still",
 }
 """Unprivileged systems; `expert` is made by the bench, because it reads the truth."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,10 +24,10 @@ from labference.motion import (
     place,
     release_opening,
 )
-from labference.sight import DISPLAY_CAMERA, Pan, Seen, WeighingView, read_display, see_weighing
+from labference.sight import DISPLAY_CAMERA, Seen, WeighingView, read_display, see_weighing
 from labference.wire import Observation, Script, Wait
 from labference.wire.action import STROKE
-from labference.wire.labware import WEIGHT_REGION, WEIGHTS
+from labference.wire.labware import PAN_RADIUS, WEIGHT_REGION, WEIGHTS
 
 TOUCHDOWN = 0.0015
 """Height above the support at which a weight is released [m]; positions from depth are good to 0.5 mm."""
@@ -63,17 +64,28 @@ def look(arm: Arm, observation: Observation) -> Script[Look]:
     return Look(observation, see_weighing(observation.senses))
 
 
-def transfer(arm: Arm, last: Look, grams: int) -> Script[Observation]:
-    """Move a standard seen in the last look to the pan, or from there to the table; whether it worked is not known."""
-    weight, pan = last.view.standards().get(grams), last.view.pan
-    if weight is None or pan is None:
+def transfer(
+    arm: Arm,
+    observation: Observation,
+    view: WeighingView,
+    grams: int,
+    place_name: str,
+    at: Mapping[str, tuple[float, float, float]],
+) -> Script[Observation]:
+    """Move a standard to the pan or the table; whether it worked is not known.
+
+    `at` says where the standard's lower end and the middle of the pan are [m], the rest is as seen in `view`.
+    """
+    weight = view.standards().get(grams)
+    base = at.get(f"{grams} g")
+    if base is None:
         return (yield Wait(PATIENCE_S))
-    grasp = _grasp(weight, grams, _outlines(last.view, weight))
-    release = _release(weight, grams, last.view, pan, grasp)
+    grasp = _grasp(weight, grams, base, _outlines(view, weight))
+    release = _release(grams, place_name, view, at.get("pan"), _outlines(view, weight), grasp.position[2] - base[2])
     if release is None:
         return (yield Wait(PATIENCE_S))
     try:
-        picked = yield from pick(arm, last.observation, grasp)
+        picked = yield from pick(arm, observation, grasp)
     except Unreachable:
         return (yield Wait(PATIENCE_S))
     if not picked.holding:
@@ -85,33 +97,41 @@ def transfer(arm: Arm, last: Look, grams: int) -> Script[Observation]:
         return (yield from place(arm, observation, Placement(grasp.position, grasp.yaw, release.opening)))
 
 
-def _outlines(view: WeighingView, held: Seen) -> list[Outline]:
+def _outlines(view: WeighingView, held: Seen | None) -> list[Outline]:
     """Return everything seen but `held` from above."""
     others = (seen.item for seen in view.seen if seen is not held)
     return [(*item.position, item.radius if item.standing else item.length / 2) for item in others]
 
 
-def _grasp(weight: Seen, grams: int, others: list[Outline]) -> Grasp:
+def _grasp(weight: Seen | None, grams: int, base: tuple[float, float, float], others: list[Outline]) -> Grasp:
     """Take a standing weight by its body, a lying one across its axis."""
-    item, size = weight.item, WEIGHTS[grams]
-    if item.standing:
-        return grasp_standing((*item.position, item.base), size.radius, size.body, size.height, others)
-    yaw = (item.yaw + np.pi / 2) % np.pi - np.pi / 2
-    height = item.base + max(size.radius, LOWEST_GRIP)
-    return Grasp((*item.position, height), float(yaw), min(STROKE, 2 * (size.radius + ROOM)))
+    size = WEIGHTS[grams]
+    if weight is None or weight.item.standing:
+        return grasp_standing(base, size.radius, size.body, size.height, others)
+    yaw = (weight.item.yaw + np.pi / 2) % np.pi - np.pi / 2
+    height = base[2] + max(size.radius, LOWEST_GRIP)
+    return Grasp((base[0], base[1], height), float(yaw), min(STROKE, 2 * (size.radius + ROOM)))
 
 
-def _release(weight: Seen, grams: int, view: WeighingView, pan: Pan, grasp: Grasp) -> Placement | None:
-    """Return where to open the hand, taking the weight to hang where it was grasped; None where no spot is free."""
+def _release(
+    grams: int,
+    place_name: str,
+    view: WeighingView,
+    pan: tuple[float, float, float] | None,
+    others: list[Outline],
+    rise: float,
+) -> Placement | None:
+    """Return where to open the hand that took the weight `rise` [m] over its lower end; None where no spot is free."""
     radius = WEIGHTS[grams].radius
-    if weight.place != "pan":
-        region: Disc | Rectangle = Disc(pan.centre, pan.radius)
-        support = pan.height
+    if place_name == "pan":
+        if pan is None:
+            return None
+        region: Disc | Rectangle = Disc(pan[:2], view.pan.radius if view.pan else PAN_RADIUS)
+        support = pan[2]
     else:
         (west, east), (south, north) = WEIGHT_REGION
         region, support = Rectangle((west, south), (east, north)), 0.0
-    spot = free_spot(region, _outlines(view, weight), radius)
+    spot = free_spot(region, others, radius)
     if spot is None:
         return None
-    rise = grasp.position[2] - weight.item.base
     return Placement((*spot.position, support + rise + TOUCHDOWN), spot.yaw, release_opening(radius))

@@ -5,62 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from labference.motion import Arm
-from labference.motion.player import Player
 from labference.sight import TUBE_CAMERAS
-from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Refusal, Script
+from labference.wire import Goal, Refusal
 
-from .loading import load_by_plan
-from .recalling import recall
+from .loading import LoadingByPlan
+from .modular import Modular, Parts
+from .recalling import Recalling
 
 
-class Planned:
+class Planned(Modular):
     """Plan every operation from the first look, and follow that plan whatever happens.
 
     In recall the plan is a position in the room: that of the hole it chose, where the rack stood at first.
     """
 
-    name = "planned"
-    kinds: tuple[str, ...] = ("insert",)
+    name, version, cameras = "planned", "1", TUBE_CAMERAS
+    stateful = True
 
-    def __init__(self, seed: int = 0) -> None:
-        self._seed = seed
-        self._arm = Arm()
-        self._player = Player(self._work)
-
-    def open(self) -> Capabilities:
-        """Declare joint commands and RGB-D frames of one camera."""
-        return Capabilities(self.name, "1", actions=("joint",), cameras=TUBE_CAMERAS, depth=True)
-
-    def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
-        """Start over."""
-        if not set(self.kinds) <= set(goal.kinds):
-            raise Refusal(
-                "unsupported", f"{self.name!r} needs to {', '.join(self.kinds)}; here one can {', '.join(goal.kinds)}."
-            )
-        if spec != self._arm.spec:
-            self._arm = Arm(spec)
-        self._goal = goal
-        self._player.restart()
-
-    def act(self, observation: Observation) -> Act:
-        """Return the next act of the script."""
-        return self._player.act(observation)
-
-    def close(self) -> None:
-        """Release nothing."""
-
-    def _work(self, observation: Observation) -> Script[None]:
-        chance = np.random.default_rng(self._seed)
-        if "retrieve" in self._goal.kinds:
-            return recall(self._arm, self._goal, observation, chance, "plan")
-        return load_by_plan(self._arm, self._goal, observation, chance)
+    def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
+        """Return eyes and hands of the reader with a mind that decides once."""
+        if "retrieve" in goal.kinds:
+            return Recalling(arm, chance, "plan")
+        if "insert" in goal.kinds:
+            return LoadingByPlan(arm, goal, chance)
+        raise Refusal("unsupported", f"{self.name!r} loads and recalls; here one can {', '.join(goal.kinds)}.")
 
 
-class OldPosition(Planned):
+class OldPosition(Modular):
     """Look where the tube has come to rest, and return to that position in the room, wherever the rack is by then."""
 
-    name = "old_position"
-    kinds = ("insert", "retrieve")
+    name, version, cameras = "old_position", "1", TUBE_CAMERAS
 
-    def _work(self, observation: Observation) -> Script[None]:
-        return recall(self._arm, self._goal, observation, np.random.default_rng(self._seed), "position")
+    def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
+        """Return eyes and hands of the reader with a memory of places in the room."""
+        if "retrieve" not in goal.kinds:
+            raise Refusal("unsupported", f"{self.name!r} recalls; here one can {', '.join(goal.kinds)}.")
+        return Recalling(arm, chance, "position")

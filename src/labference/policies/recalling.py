@@ -8,131 +8,149 @@ import numpy as np
 
 from labference.motion import Arm
 from labference.sight import SeenTube, TubesView
-from labference.wire import Goal, Observation, Script, Stop, Wait
+from labference.wire import Fact, Observation, Operation, Script, Target
 from labference.wire.tubes import HOLE_DEPTH, HOLES
 
-from .tube_hands import PATIENCE_S, Point, TubeLook, holding, look, look_before_leaving, put_down, seat, take, withdraw
+from .loading import clear_of
+from .modular import Seen
+from .tube_hands import Point, TubeLook, holding, look, look_before_leaving, put_down, seat, take, withdraw
 
 By = Literal["hole", "position", "plan"]
 LOW = 0.20
 """Height to which the hand withdraws while the placement is looked at [m]."""
-LOOKS = 20
-"""Looks at something that cannot be made out before the system goes on without it."""
 ASSURANCE_S = 6.0
 """How long the tube must be seen on the marked square before the task counts as finished [s]: twice the window."""
+SEATED = 0.96
+"""Share of the depth to which a hand seats a tube."""
+DOWN = (0.0, 0.0, -1.0)
+TUBE, REGION, HAND, TAKEN, EMPTY = "tube", "region", "hand", "tube", "empty"
+WAIT, STOP = Operation("wait"), Operation("stop")
 
 
-def recall(arm: Arm, goal: Goal, observation: Observation, chance: np.random.Generator, by: By) -> Script[None]:
-    """Place the tube, and fetch it after the hood.
+class Recalling:
+    """Eyes, mind, memory and hands in placement recall.
 
     `by` says what is remembered: the hole of the rack in which the tube was seen, the position in the room where it was
     seen, or the position for which the placement was planned.
     """
-    last = yield from _see_rack(arm, observation)
-    before = set(last.view.rack.seats) if last.view.rack else set()
-    if _alone_in_rack(last.view):
-        hole, at = _seen_in(last.view, before)
-        observation = last.observation
-    else:
-        wanted, planned, observation = yield from _place(arm, last, chance)
-        seen = yield from look_before_leaving(arm, observation)
-        after = set(seen.view.rack.seats) if seen.view.rack else set()
-        hole, at = _seen_in(seen.view, after - before) if after - before else (wanted, planned)
-        hole, at = (wanted, planned) if by == "plan" else (hole, at)
-        observation = seen.observation
-    observation = yield from withdraw(arm, observation)
-    yield from (_fetch(arm, observation, hole) if by == "hole" else _fetch_there(arm, observation, at))
 
+    def __init__(self, arm: Arm, chance: np.random.Generator, by: By) -> None:
+        self._arm, self._chance, self._by = arm, chance, by
+        self._before: frozenset[str] | None = None
+        self._planned: tuple[str, Point] | None = None
+        self._hole, self._at = "", (0.0, 0.0, 0.0)
+        self._placed = self._fetching = self._tried = False
+        self._agreed: float | None = None
 
-def _see_rack(arm: Arm, observation: Observation) -> Script[TubeLook]:
-    last = yield from look(arm, observation)
-    for _ in range(LOOKS):
-        if last.view.rack is not None:
-            break
-        observation = yield Wait(PATIENCE_S)
-        last = yield from look(arm, observation)
-    return last
-
-
-def _alone_in_rack(view: TubesView) -> bool:
-    """Tell whether the sample, which is the tube that is alone, is in the rack."""
-    return view.rack is not None and len(view.rack.seats) == 1 and len(view.at("stand")) != 1
-
-
-def _seen_in(view: TubesView, holes: set[str]) -> tuple[str, Point]:
-    """Return the first of `holes`, and where the lower end of the tube in it is [m]."""
-    assert view.rack is not None  # there are holes only in a rack that was seen
-    hole = min(holes)
-    return hole, view.rack.seats[hole].cap.base
-
-
-def _place(arm: Arm, last: TubeLook, chance: np.random.Generator) -> Script[tuple[str, Point, Observation]]:
-    """Insert the tube into a free hole drawn by `chance`; return the hole, where the tube should stand, and go on."""
-    rack = last.view.rack
-    free = [hole for hole in HOLES if rack is None or hole in rack.empty]
-    hole = str(chance.permutation(free)[0])
-    while True:
-        rack, observation = last.view.rack, last.observation
-        others = last.view.outlines()
-        if holding(observation) and rack is not None:
-            x, y, z = rack.hole(hole)
-            observation = yield from seat(arm, observation, (x, y, z), HOLE_DEPTH, others, LOW)
-            return hole, (x, y, z - HOLE_DEPTH), observation
-        tube = _outside(last.view)
-        if tube is not None:
-            observation = yield from take(arm, observation, tube.cap.base, last.view.outlines(tube))
+    def look(self, observation: Observation) -> Script[Seen]:
+        """Look from above; after the placement look before leaving first, and then let the hood come and go."""
+        if self._placed and not self._fetching:
+            last = yield from look_before_leaving(self._arm, observation)
+            self._remember(last.view)
+            last = yield from self._after_hood(last.observation)
         else:
-            observation = yield Wait(PATIENCE_S)
+            last = yield from look(self._arm, observation)
+        if self._before is None and last.view.rack is not None:
+            self._before = frozenset(last.view.rack.seats)
+            if len(self._before) == 1 and len(last.view.at("stand")) != 1:
+                self._before, self._placed = frozenset(), True
+                self._remember(last.view)
+                last = yield from self._after_hood(last.observation)
+        held = holding(last.observation)
+        return Seen(last.observation, last.view, facts_of(last.view, held))
+
+    def decide(self, facts: tuple[Fact, ...], now: float) -> Operation:
+        """Take the tube, insert it in a free hole, and later retrieve it from the remembered one."""
+        found = {fact.name: fact.value for fact in facts}
+        if not self._fetching:
+            if found.get(HAND) != TAKEN:
+                return Operation("pick", TUBE)
+            free = [hole for hole in HOLES if found.get(hole) == EMPTY]
+            if not self._hole or self._hole not in free:
+                self._hole = str(self._chance.permutation(free)[0]) if free else ""
+            return Operation("insert", TUBE, self._hole) if self._hole else WAIT
+        if found.get(REGION) == TAKEN:
+            self._agreed = now if self._agreed is None else self._agreed
+            return STOP if now - self._agreed >= ASSURANCE_S else WAIT
+        self._agreed = None
+        if self._tried and self._by != "hole" and found.get(HAND) != TAKEN:
+            return STOP
+        return Operation("retrieve", TUBE, self._hole)
+
+    def locate(self, seen: Seen, operation: Operation) -> tuple[Target, ...]:
+        """Return where the tube, the hole and the marked square are, or where they are believed to be."""
+        view: TubesView = seen.view
+        if operation.kind == "pick":
+            tube = _outside(view)
+            return () if tube is None else (Target(TUBE, tube.cap.base, DOWN),)
+        if operation.kind == "retrieve" and self._by != "hole":
+            hole: tuple[Target, ...] = (Target(operation.place, self._at, DOWN),)
+        else:
+            hole = () if view.rack is None else (Target(operation.place, view.rack.hole(operation.place), DOWN),)
+        square = () if view.region is None else (Target(REGION, (*view.region.centre, 0.0), DOWN),)
+        return hole + square if operation.kind == "retrieve" else hole
+
+    def carry_out(self, seen: Seen, operation: Operation, targets: tuple[Target, ...]) -> Script[Observation]:
+        """Take, insert, or bring the tube."""
+        observation, view = seen.observation, seen.view
+        at = {target.name: target.position for target in targets}
+        if operation.kind == "pick":
+            base = at.get(TUBE)
+            return (
+                observation if base is None else (yield from take(self._arm, observation, base, clear_of(view, base)))
+            )
+        mouth = at.get(operation.place)
+        if operation.kind == "insert":
+            if mouth is None:
+                return observation
+            return (yield from seat(self._arm, observation, mouth, HOLE_DEPTH, clear_of(view, mouth), LOW))
         if not holding(observation):
-            last = yield from look(arm, observation)
-        else:
-            last = TubeLook(observation, last.view)
+            if mouth is None:
+                return observation
+            base = (mouth[0], mouth[1], mouth[2] - SEATED * HOLE_DEPTH)
+            observation = yield from take(self._arm, observation, base, clear_of(view, base))
+        square = at.get(REGION)
+        if not holding(observation) or square is None:
+            return observation
+        last = yield from look(self._arm, observation)
+        return (yield from put_down(self._arm, last.observation, square[:2], last.view.outlines()))
+
+    def done(self, operation: Operation) -> None:
+        """Remember how far things are."""
+        self._placed |= operation.kind == "insert"
+        self._tried |= operation.kind == "retrieve"
+
+    def witness(self, observation: Observation, operation: Operation | None) -> None:
+        """Take in nothing: what it remembers it has to have seen itself, from where it looks."""
+
+    def _after_hood(self, observation: Observation) -> Script[TubeLook]:
+        self._fetching = True
+        observation = yield from withdraw(self._arm, observation)
+        return (yield from look(self._arm, observation))
+
+    def _remember(self, view: TubesView) -> None:
+        """Bind the tube to the hole that is taken now and was not before; without one, to the hole that was meant."""
+        if view.rack is None:
+            return
+        new = set(view.rack.seats) - (self._before or frozenset())
+        if self._by == "plan" and self._hole:
+            self._at = view.rack.hole(self._hole)
+        elif new:
+            self._hole = min(new)
+            x, y, z = view.rack.seats[self._hole].cap.base
+            self._at = (x, y, z + SEATED * HOLE_DEPTH)
+
+
+def facts_of(view: TubesView, held: bool) -> tuple[Fact, ...]:
+    """Return which places hold a tube, in the words of the state interface; nothing of what cannot be made out."""
+    taken = set(view.rack.seats) if view.rack else set()
+    empty = set(view.rack.empty) if view.rack else set()
+    holes = tuple(Fact(hole, TAKEN if hole in taken else EMPTY) for hole in HOLES if hole in taken or hole in empty)
+    square = () if view.region is None else (Fact(REGION, TAKEN if view.at(REGION) else EMPTY),)
+    return (*holes, *square, Fact(HAND, TAKEN if held else EMPTY))
 
 
 def _outside(view: TubesView) -> SeenTube | None:
     """Return a tube that is not in the rack."""
     outside = [tube for tube in view.tubes if tube.place not in HOLES and tube.place != "elsewhere"]
     return outside[0] if outside else None
-
-
-def _fetch(arm: Arm, observation: Observation, hole: str) -> Script[None]:
-    """Bring the tube from `hole`, wherever the rack is now, to the marked square."""
-    taken, agreed = False, None
-    while True:
-        last = yield from look(arm, observation)
-        observation, view = last.observation, last.view
-        if holding(observation):
-            observation = yield from _deliver(arm, last)
-            taken = True
-            continue
-        done = bool(view.at("region"))
-        now = observation.senses.time
-        agreed = (now if agreed is None else agreed) if done else None
-        if agreed is not None:
-            observation = yield Stop() if now - agreed >= ASSURANCE_S else Wait(PATIENCE_S)
-            continue
-        found = view.at(hole) or (view.at("table") if taken else ())
-        if found:
-            observation = yield from take(arm, observation, found[0].cap.base, view.outlines(found[0]))
-        else:
-            observation = yield Wait(PATIENCE_S)
-
-
-def _fetch_there(arm: Arm, observation: Observation, at: Point) -> Script[None]:
-    """Reach for the place in the room where the tube was, and bring what is there to the marked square."""
-    last = yield from look(arm, observation)
-    others = [outline for outline in last.view.outlines() if np.hypot(outline[0] - at[0], outline[1] - at[1]) > 0.02]
-    observation = yield from take(arm, last.observation, at, others)
-    if holding(observation):
-        last = yield from look(arm, observation)
-        yield from _deliver(arm, last)
-    while True:
-        yield Stop()
-
-
-def _deliver(arm: Arm, last: TubeLook) -> Script[Observation]:
-    """Stand the held tube in the middle of the marked square."""
-    region = last.view.region
-    if region is None:
-        return (yield Wait(PATIENCE_S))
-    return (yield from put_down(arm, last.observation, region.centre, last.view.outlines()))

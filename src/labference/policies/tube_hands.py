@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labference.motion import (
+    PARKED,
     Arm,
     Outline,
     Unreachable,
@@ -17,6 +18,7 @@ from labference.motion import (
     grip,
     home,
     insert,
+    over,
     pick,
     place,
     tube_insertion,
@@ -25,6 +27,7 @@ from labference.motion import (
 from labference.sight import TubesView, see_tubes
 from labference.wire import Observation, Script, Wait
 from labference.wire.action import STROKE
+from labference.wire.panda import HOME
 
 CLEAR_HEIGHT = 0.30
 """Height of the tool centre point above which the arm hides nothing [m]."""
@@ -32,6 +35,8 @@ LOW = (0.33, 0.0, 0.20)
 """Where the hand hides nothing either, but has not withdrawn yet: below 0.25 m [m]."""
 HOOD_S = 4.0
 """Time after a withdrawal after which the hood has come and gone [s]; it takes 2.2 s."""
+AT_HOME = 0.02
+"""Largest joint error at which the arm still is where episodes begin [rad]."""
 PATIENCE_S = 0.5
 """Wait before another look [s]."""
 THINNEST = 0.015
@@ -60,7 +65,8 @@ def look(arm: Arm, observation: Observation) -> Script[TubeLook]:
     """Park above the bench with whatever the hand holds, and look."""
     if observation.senses.robot.tcp[2] < CLEAR_HEIGHT or not _aside(observation):
         opening = float(observation.senses.robot.command[7]) if holding(observation) else STROKE
-        observation = yield from home(arm, observation, opening)
+        # Straight up first: what was only just lifted may still be in a hole of the stand.
+        observation = yield from over(arm, observation, np.array(PARKED), 0.0, opening)
     observation = yield from fresh(observation)
     return TubeLook(observation, see_tubes(observation.senses))
 
@@ -120,8 +126,9 @@ def put_down(
 
 
 def _aside(observation: Observation) -> bool:
-    """Tell whether the hand is on the robot's side of everything that stands on the bench."""
-    return bool(observation.senses.robot.tcp[0] < 0.40)
+    """Tell whether the hand hides nothing: on the robot's side of what stands on the bench, or where episodes begin."""
+    robot = observation.senses.robot
+    return bool(robot.tcp[0] < 0.40 or np.abs(robot.joints - HOME).max() < AT_HOME)
 
 
 def _yaw(arm: Arm, observation: Observation) -> float:
