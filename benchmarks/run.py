@@ -24,6 +24,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from labference.bench.checkpoint import load, referee_at, save
 from labference.bench.episode import Episode
 from labference.bench.laboratory import Laboratory, Prepared
 from labference.bench.plan import Plan
@@ -40,6 +41,10 @@ TASKS = ("weighing-basic", "centrifuge-basic", "centrifuge-extended", "recall-ex
 EPISODES = 4
 CONTACT, EPISODE = 2.0, 6.0
 """How much dearer a step, and an episode, of another family may be than of the first one."""
+BRANCH = 0.25
+"""Largest share of simulating a prefix that restoring its end may cost."""
+OPERATIONS = {"centrifuge-basic": 1, "recall-extended": 2}
+"""Tasks whose checkpoints are timed, with the length of the prefix."""
 HERE = Path(__file__).parent
 OTHER = HERE.parent / ".venv-robosuite"
 
@@ -206,6 +211,29 @@ def experts(benches: list[Bench]) -> list[Measured]:
     return rows
 
 
+def branching(bench: Bench, operations: int) -> Measured:
+    """Compare keeping and restoring a checkpoint with simulating its prefix again, which shows no pictures."""
+    laboratory, plan, ratios = bench.laboratory, Plan(bench.task, "still", 1), []
+    contract, channels = laboratory.contract, laboratory.world.channels
+    instance, seeds = draw(contract, plan.seed, 0)
+    for _ in range(ROUNDS):
+        system = laboratory.system(plan, seeds)
+        laboratory.negotiate(plan, system)
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.process_time()
+            handoff = laboratory.handoff(plan, 0, system, operations, Path(folder, "prefix"))
+            prefix = time.process_time() - began
+            began = time.process_time()
+            save(handoff, Path(folder))
+            found = load(Path(folder), instance, seeds, lay_out(contract, instance, seeds), channels)
+            laboratory.world.load(found.world)
+            referee_at(found, contract, channels)
+            ratios.append((time.process_time() - began) / prefix)
+        system.close()
+    what = f"{bench.task}: keep and restore a checkpoint / simulate its {operations} operations"
+    return Measured(what, median(ratios), "x", BRANCH)
+
+
 def cold(code: str) -> float:
     """Return the wall time of `code` in a fresh interpreter, less that of an empty one, least of three [s]."""
 
@@ -245,6 +273,7 @@ def main() -> None:
     arguments = parser.parse_args()
     first, *others = benches = [lay_bench(task) for task in TASKS]
     rows = [*map(stepping, benches), *(contact(bench, first) for bench in others), *experts(benches)]
+    rows += [branching(bench, OPERATIONS[bench.task]) for bench in benches if bench.task in OPERATIONS]
     rows.append(Measured("whole control step at 20 Hz", 1000 * policy_step(first), "ms", 50.0))
     if arguments.robosuite:
         ratio = median(policy_step(first) / robosuite_step() for _ in range(5))

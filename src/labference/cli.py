@@ -16,6 +16,10 @@ from rich.console import Console
 from labference.policies import BUILT_IN
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from labference.score.diagnosis import Diagnosis
+    from labference.truth.diagnosis import Registration
     from labference.truth.measurement import SensorFault
 
 app = typer.Typer(
@@ -68,6 +72,7 @@ def run(
     fault: Annotated[list[str] | None, typer.Option(help="Silence a load cell, CELL:START:STOP:SOURCE, in s.")] = None,
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
     video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
+    support: Annotated[str, typer.Option(help="Oracle support throughout, SCOPE:MODE or several with +.")] = "",
 ) -> None:
     """Run episodes; the same command resumes what was interrupted."""
     with _one_sentence():
@@ -76,10 +81,11 @@ def run(
         from labference.score.campaign import read_campaign
         from labference.score.summary import summarise
         from labference.tasks import find_task
-        from labference.truth.draw import find_members
+        from labference.truth.draw import TWINS, find_members
 
-        size = len(find_members(find_task(task), instances)) if instances else EPISODES
-        population = f"{task}-{instances}" if instances else task
+        listed = instances and instances != TWINS
+        size = len(find_members(find_task(task), instances)) if listed else EPISODES
+        population = "-".join(filter(None, (task, instances, support)))
         where = out or Path("runs", _file_name(population), _file_name(policy))
         faults = tuple(_fault(text) for text in fault or ())
         films = tuple(video or ())
@@ -96,6 +102,7 @@ def run(
             budget,
             faults,
             instances,
+            support,
         )
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))
@@ -107,9 +114,102 @@ def run(
 
 
 @app.command()
-def score(path: Folder) -> None:
-    """Print choice, execution and completion of one campaign, or of several side by side."""
+def plan(
+    task: Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")],
+    out: Annotated[Path, typer.Option(help="File to write the registration to.")],
+    instances: Annotated[str, typer.Option(help="LIST or LIST:LABEL of `labference tasks TASK` (all strata).")] = "",
+    starts: Annotated[int, typer.Option(help="Registered starts: the denominator of everything.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Root of the starts.")] = 0,
+    split: Annotated[str, typer.Option(help="held-out, or development; they share no start.")] = "held-out",
+    after: Annotated[int, typer.Option(help="Operations that the reference executor does before the handoff.")] = 0,
+    branch: Annotated[
+        list[str] | None, typer.Option(help="Support, SCOPE:MODE or two of them with +; repeat for more.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Control steps after the handoff (the task's).")] = None,
+    policy_seed: Annotated[int, typer.Option(min=0, help="Root of the seeds that policies are handed.")] = 0,
+) -> None:
+    """Register a diagnosis: its starts, pairs and branches, hashed before anything runs."""
     with _one_sentence():
+        from labference.records.strict import write_atomically
+        from labference.report.tables import registration_table
+        from labference.tasks import contract_digest, find_task
+        from labference.truth.diagnosis import BRANCHES, read, register, written
+        from labference.truth.identity import PlanError
+
+        contract = find_task(task)
+        registration = register(
+            contract,
+            contract_digest(contract),
+            task=task,
+            instances=instances,
+            starts=starts,
+            seed=seed,
+            policy_seed=policy_seed,
+            split=split,
+            operations=after,
+            branches=("", *branch) if branch else BRANCHES,
+            budget=budget,
+        )
+        if out.exists() and read(out).sha256 != registration.sha256:
+            raise PlanError(f"{out} holds another registration; choose another --out.")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, written(registration))
+        console.print(registration_table(registration))
+        console.print(f"Plan: {out}")
+
+
+@app.command()
+def diagnose(
+    plan: Annotated[Path, typer.Argument(help="A file that `labference plan` wrote.")],
+    policy: Annotated[str, typer.Option(help=f"{', '.join(BUILT_IN)}, or module:Class.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the records (runs/diagnosis/TASK/POLICY).")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
+) -> None:
+    """Continue every registered start with and without support; the same command resumes what was interrupted."""
+    with _one_sentence():
+        from labference.score.diagnosis import read_diagnosis
+        from labference.truth.diagnosis import read
+
+        registration = read(plan)
+        name = f"{registration.task}-{registration.instances}" if registration.instances else registration.task
+        where = out or Path("runs", "diagnosis", _file_name(name), _file_name(policy))
+        _diagnose_with_progress(registration, policy, where, workers)
+        found = read_diagnosis(where)
+        _print_diagnosis(found)
+        console.print(f"Records: {where}")
+    if found.unfinished:
+        errors.print(f"{found.unfinished} branches are unresolved; run the same command again to retry them.")
+        raise typer.Exit(UNRESOLVED)
+
+
+@app.command()
+def compare(
+    paths: Annotated[list[Path], typer.Argument(help="Folders that `labference diagnose` wrote, for one plan.")],
+) -> None:
+    """Put diagnosed systems side by side, each number with its interval."""
+    with _one_sentence():
+        from labference.report.tables import numbers_table
+        from labference.score.diagnosis import check_comparable, find_diagnoses
+        from labference.score.finding import findings, sentences
+
+        diagnoses = [found for path in paths for found in find_diagnoses(path)]
+        check_comparable(diagnoses)
+        systems = [findings(found) for found in diagnoses]
+        console.print(numbers_table(systems))
+        for system in systems:
+            console.print(f"{system.diagnosis.policy}: {' '.join(sentences(system))}", markup=False, highlight=False)
+
+
+@app.command()
+def score(path: Folder) -> None:
+    """Print choice, execution and completion of one campaign, or of several side by side; or what a diagnosis found."""
+    with _one_sentence():
+        from labference.score.diagnosis import find_diagnoses, is_diagnosis
+
+        if is_diagnosis(path):
+            for diagnosis in find_diagnoses(path):
+                _print_diagnosis(diagnosis)
+            return
         from labference.report.tables import conditions_table, levels_table, results_table
         from labference.score.campaign import find_campaigns
         from labference.score.summary import summarise
@@ -131,8 +231,10 @@ def audit(path: Folder) -> None:
         from labference.records.reader import RecordError
         from labference.report.tables import audit_table
         from labference.score.audit import audit as replay
+        from labference.score.diagnosis import attempts, is_diagnosis
 
-        runs = [run for folder in campaigns_below(path) for run in runs_below(folder)]
+        below = [run for folder in campaigns_below(path) for run in runs_below(folder)]
+        runs = attempts(path) if is_diagnosis(path) else below
         if not runs:
             raise RecordError(f"No finished episode in {path}; give a folder that `labference run` wrote.")
         audits = []
@@ -150,11 +252,13 @@ def audit(path: Folder) -> None:
 def report(
     path: Folder, out: Annotated[Path | None, typer.Option(help="Page to write (PATH/report.html).")] = None
 ) -> None:
-    """Write one page with tables, plots, frames and videos."""
+    """Write one page with tables, plots, frames and videos, or with what a diagnosis found."""
     with _one_sentence():
-        from labference.report.page import write_report
+        from labference.report.page import write_diagnoses, write_report
+        from labference.score.diagnosis import is_diagnosis
 
-        console.print(f"Report: {write_report(path, out)}")
+        write = write_diagnoses if is_diagnosis(path) else write_report
+        console.print(f"Report: {write(path, out)}")
 
 
 @app.command()
@@ -184,21 +288,12 @@ def _fault(text: str) -> SensorFault:
 
 def _run_with_progress(plan: object, where: Path, workers: int) -> None:
     """Run a campaign under a progress bar; what ended badly is said at once."""
-    from rich import progress as bars
-
     from labference.bench.campaign import register, remaining, run
     from labference.bench.plan import Plan
 
     assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TimeRemainingColumn(),
-    )
     register(plan, where)
-    with bars.Progress(*columns, console=console) as progress:
+    with _progress() as progress:
         done = plan.episodes - len(remaining(plan, where))
         bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)
         for result in run(plan, where, workers):
@@ -207,11 +302,59 @@ def _run_with_progress(plan: object, where: Path, workers: int) -> None:
                 progress.console.print(f"Episode {result.index}: {result.reason}: {result.sentence}", markup=False)
 
 
+def _diagnose_with_progress(registration: Registration, policy: str, where: Path, workers: int) -> None:
+    """Run a diagnosis under a progress bar; what ended badly is said at once."""
+    from labference.bench.diagnosis import register_out, remaining, run
+
+    register_out(registration, policy, where)
+    total = len(registration.starts) * len(registration.branches)
+    with _progress() as progress:
+        done = total - len(remaining(registration, where))
+        bar = progress.add_task(f"{policy} on {registration.task}", total=total, completed=done)
+        refused: set[str] = set()
+        for result in run(registration, policy, where, workers):
+            progress.advance(bar)
+            if result.status == "unsupported" and result.branch not in refused:
+                refused.add(result.branch)
+                progress.console.print(f"{result.branch}: {result.sentence}", markup=False)
+            elif result.sentence and result.status != "unsupported":
+                branch = result.branch or "base"
+                said = f"Start {result.start}, {branch}: {result.reason}: {result.sentence}"
+                progress.console.print(said, markup=False)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print the table that answers, what it says in words, and the numbers behind it."""
+    from labference.report.tables import answers_table, numbers_table
+    from labference.score.finding import findings, sentences
+
+    found = findings(diagnosis)
+    console.print(answers_table(found))
+    for sentence in sentences(found):
+        console.print(sentence, markup=False, highlight=False)
+    console.print(numbers_table([found]))
+
+
+def _progress() -> Progress:
+    """Return the bar under which episodes and branches are counted."""
+    from rich import progress as bars
+
+    return bars.Progress(
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        console=console,
+    )
+
+
 @contextmanager
 def _one_sentence() -> Iterator[None]:
     """Turn an error that a user can act on into one sentence and an exit code."""
     from labference.policies import UnknownPolicy
     from labference.records.reader import RecordError
+    from labference.records.strict import DamagedError
     from labference.score.campaign import IdentityError
     from labference.truth.contract import ContractError
     from labference.truth.identity import PlanError
@@ -225,7 +368,16 @@ def _one_sentence() -> Iterator[None]:
     except BrokenExecutor as error:
         errors.print(f"A worker process died ({error}); the same command resumes.", markup=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from None
-    except (ContractError, IdentityError, OSError, PlanError, RecordError, RenderingFault, UnknownPolicy) as error:
+    except (
+        ContractError,
+        DamagedError,
+        IdentityError,
+        OSError,
+        PlanError,
+        RecordError,
+        RenderingFault,
+        UnknownPolicy,
+    ) as error:
         errors.print(str(error), markup=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from None
 

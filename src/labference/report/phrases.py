@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from labference.score.rate import Bounds, Rate
@@ -98,6 +99,17 @@ def resting(item: str, place: str) -> str:
 def plain(name: str) -> str:
     """Return a recorded name with spaces, as text for people."""
     return name.replace("_", " ")
+
+
+def support(name: str) -> str:
+    """Return a support condition as words that may break."""
+    return name.replace("+", " + ") or "base"
+
+
+def distinct(systems: Sequence[tuple[str, Path]]) -> list[str]:
+    """Return the names of systems, with the folder where one name stands for several."""
+    times = Counter(name for name, _ in systems)
+    return [name if times[name] == 1 else f"{name} ({path.name})" for name, path in systems]
 
 
 def ending(reason: str) -> str:

@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def levels_figure(summaries: Sequence[Summary]) -> Figure:
-    """Return three panels with a row per system: rate and 95 % Wilson interval; an open bar where rates are bounds."""
+    """Return three panels with a row per system: rate and 95 % interval; an open bar where rates are bounds."""
     panels: list[tuple[str, str, str, list[Rate | Bounds]]] = [
         ("Choice", f"{_chosen(summaries)} correct", BLUE, [summary.selection for summary in summaries]),
         ("Execution", "confirmed, of correct choices", ORANGE, [summary.execution for summary in summaries]),

@@ -14,6 +14,7 @@ from labference.score.campaign import Campaign
 from labference.score.conditions import varying, word
 from labference.score.summary import Summary, summarise
 
+from . import phrases
 from .conditions import Breakdown, breakdown
 from .episode import EpisodeView, Link, Shown, episode_view, link
 
@@ -74,7 +75,7 @@ class System:
 
 def systems(campaigns: Sequence[Campaign], page: Path) -> tuple[System, ...]:
     """Return every campaign of a page to be written to `page`."""
-    labels = _labels(campaigns)
+    labels = phrases.distinct([(str(campaign.condition["policy"]), campaign.path) for campaign in campaigns])
     share = len(campaigns)
     return tuple(
         _system(campaign, label, f"system-{number}", page, share)
@@ -108,16 +109,6 @@ def _system(campaign: Campaign, label: str, anchor: str, page: Path, share: int)
         condition=_condition(campaign, run),
         episodes=episodes,
     )
-
-
-def _labels(campaigns: Sequence[Campaign]) -> list[str]:
-    """Return the policy names, with the folder where one name stands for several campaigns."""
-    names = [str(campaign.condition["policy"]) for campaign in campaigns]
-    times = Counter(names)
-    return [
-        name if times[name] == 1 else f"{name} ({campaign.path.name})"
-        for name, campaign in zip(names, campaigns, strict=True)
-    ]
 
 
 def _shown(campaign: Campaign, share: int) -> tuple[list[int], list[int]]:

@@ -10,13 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from labference.score.audit import Audit
+from labference.score.finding import Findings
 from labference.score.summary import Summary
 from labference.truth.contract import TaskContract
+from labference.truth.diagnosis import Registration
 from labference.truth.draw import draw
 
 from . import phrases
 from .conditions import EXPLAINED as CONDITIONS
 from .conditions import breakdown
+from .diagnosis import EXPLAINED as ANSWERED
+from .diagnosis import SHOWN, Cell, answers, labels, numbers
 from .levels import Section, sections
 
 EXPLAINED = 2
@@ -25,6 +29,9 @@ INDENT = 2
 """Of what is counted below the name of its section."""
 ABREAST = 2
 """Most systems side by side whose rates fit on one line of 80 columns."""
+LABEL = 26
+"""Widest label of a row on one line."""
+TONES = {"good": "bold green", "bad": "bold red", "": ""}
 
 
 def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
@@ -65,17 +72,55 @@ def results_table(summaries: Sequence[Summary]) -> Table:
 
 def levels_table(summaries: Sequence[Summary]) -> Table:
     """Return choice, execution, completion and their events, one column per system."""
+    return _sections_table("Level", sections(summaries), [summary.system for summary in summaries])
+
+
+def answers_table(found: Findings) -> Table:
+    """Return the table that answers where a system fails, and what would help."""
+    table = _table(caption=ANSWERED)
+    registered = found.diagnosis.registration
+    title = f"{found.diagnosis.policy}, {registered.task}, {len(registered.starts)} {registered.split} starts"
+    table.title, table.title_justify = Text(title), "left"
+    table.add_column("Interface: own test", width=22, overflow="fold")
+    table.add_column("Support", width=11)
+    for outcome in SHOWN:
+        table.add_column(Text(f"Gain in\n{outcome}"), justify="right", width=11)
+    for line in answers(found):
+        own = Text()
+        if line.verdict:
+            own.append(f"{line.name}: ", style="bold").append(line.verdict, style=TONES[line.tone])
+            tested = _stacked(line.test).replace("), ", "),\n")
+            own.append(f"\n{line.question}\n{tested}", style="dim")
+        else:
+            own.append(line.name, style="bold")
+        table.add_row(own, Text(line.support.replace(":", ":\n").replace(" +", "\n+")), *map(_gained, line.cells))
+    return table
+
+
+def numbers_table(systems: Sequence[Findings]) -> Table:
+    """Return everything that diagnoses measured, one column per system."""
+    return _sections_table("Quantity", numbers(systems), labels(systems))
+
+
+def registration_table(registration: Registration) -> Table:
+    """Return what a plan registers, with its denominators."""
+    kinds = [pair.kind for pair in registration.pairs]
     table = _table()
-    explained = len(summaries) <= EXPLAINED
-    found = sections(summaries)
-    longest = max(len(row.label) for section in found for row in section.rows)
-    table.add_column("Level", width=INDENT + longest)  # names of sections are longer, and may break
-    if explained:
-        table.add_column("Counted", style="dim")
-    for summary in summaries:
-        table.add_column(Text(summary.system), justify="right")
-    for section in found:
-        _add_section(table, section, explained, stacked=len(summaries) > ABREAST)
+    table.add_column(Text(registration.task), style="bold", no_wrap=True)
+    table.add_column(Text(registration.split))
+    for field, value in (
+        ("Registration", registration.sha256),
+        ("Version", registration.version),
+        ("Instances", registration.instances or "all strata"),
+        ("Starts", f"{len(registration.starts)}: the denominator of rates, and the pairs of every gain"),
+        ("State pairs", f"{kinds.count('state')}: the denominator of P_state"),
+        ("Geometry pairs", str(kinds.count("geometry"))),
+        ("Branches", "\n".join(branch or "base" for branch in registration.branches)),
+        ("Prefix", f"{registration.operations} operations"),
+        ("Budget", f"{registration.budget} control steps after the handoff"),
+        ("Seeds", f"campaign {registration.campaign}, policy {registration.policy_seed}"),
+    ):
+        table.add_row(field, Text(value, overflow="fold"))
     return table
 
 
@@ -140,6 +185,31 @@ def audit_table(audits: Sequence[Audit]) -> Table:
         name = Text("/".join(entry.path.parts[-3:]))
         table.add_row(name, str(entry.ticks), str(entry.events), _outcome(entry.difference))
     return table
+
+
+def _sections_table(first: str, found: Sequence[Section], systems: Sequence[str]) -> Table:
+    """Return sections of rows, one column per system; few systems leave room for what is counted."""
+    table = _table()
+    explained = len(systems) <= EXPLAINED
+    longest = max(len(row.label) for section in found for row in section.rows)
+    # Names of sections and supports are longer, and may break.
+    table.add_column(first, width=INDENT + min(LABEL, longest), overflow="fold")
+    if explained:
+        table.add_column("Counted", style="dim")
+    for system in systems:
+        table.add_column(Text(system), justify="right", overflow="fold")
+    for section in found:
+        _add_section(table, section, explained, stacked=len(systems) > ABREAST)
+    return table
+
+
+def _gained(cell: Cell) -> Text:
+    """Return a gain with its interval below it."""
+    if not cell.value:
+        return Text(cell.detail.replace(", ", "\n"), style="dim")
+    return Text.assemble(
+        (f"{cell.mark} {cell.value}\n", TONES[cell.tone]), (cell.detail.replace(" to ", "\nto "), "dim")
+    )
 
 
 def _table(caption: str | None = None) -> Table:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .bootstrap import clustered
 from .rate import Rate, rate
 
 Verdict = dict[str, Any]
@@ -15,7 +16,7 @@ Verdict = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Rates over one population of opportunities with a scorable physical choice.
+    """Rates over one population of opportunities with a scorable physical choice; episodes with several stay together.
 
     correct     B_next, equation 4
     identified  C_id, equation 5
@@ -80,7 +81,7 @@ def waits(decision: dict[str, Any]) -> bool:
 
 
 def choices(decisions: Sequence[dict[str, Any]]) -> Choices:
-    """Return the behavioural rates over `decisions`."""
+    """Return the behavioural rates over `decisions`, one of each episode."""
     identified = [decision for decision in decisions if decision["choice"] is not None]
     return Choices(
         correct=rate(decision["correct"] is True for decision in decisions),
@@ -89,20 +90,38 @@ def choices(decisions: Sequence[dict[str, Any]]) -> Choices:
     )
 
 
-def reports(decisions: Sequence[dict[str, Any]]) -> Choices:
-    """Return the same rates on the explicit report track, over every decision, wait and stop included."""
-    stated = [decision for decision in decisions if decision["report"] is not None]
+def all_choices(episodes: Sequence[Sequence[dict[str, Any]]]) -> Choices:
+    """Return the behavioural rates over every decision of each of `episodes`."""
     return Choices(
-        correct=rate(decision["report_correct"] is True for decision in decisions),
-        identified=rate(decision["report"] is not None for decision in decisions),
-        accuracy=rate(decision["report_correct"] is True for decision in stated),
+        correct=clustered([entry["correct"] is True for entry in found] for found in episodes),
+        identified=clustered([entry["choice"] is not None for entry in found] for found in episodes),
+        accuracy=clustered(
+            [entry["correct"] is True for entry in found if entry["choice"] is not None] for found in episodes
+        ),
     )
 
 
-def agreement(decisions: Sequence[dict[str, Any]]) -> Rate:
+def reports(episodes: Sequence[Sequence[dict[str, Any]]]) -> Choices:
+    """Return the same rates on the explicit report track, over every decision, wait and stop included."""
+    return Choices(
+        correct=clustered([entry["report_correct"] is True for entry in found] for found in episodes),
+        identified=clustered([entry["report"] is not None for entry in found] for found in episodes),
+        accuracy=clustered(
+            [entry["report_correct"] is True for entry in found if entry["report"] is not None] for found in episodes
+        ),
+    )
+
+
+def agreement(episodes: Sequence[Sequence[dict[str, Any]]]) -> Rate:
     """Return how often the behaviour that followed matched the report."""
-    both = [entry for entry in decisions if entry["report"] is not None and entry["choice"] is not None]
-    return rate(entry["report"] == entry["choice"] for entry in both)
+    return clustered(
+        [
+            entry["report"] == entry["choice"]
+            for entry in found
+            if entry["report"] is not None and entry["choice"] is not None
+        ]
+        for found in episodes
+    )
 
 
 def question(decision: dict[str, Any], revealed: float) -> Question:

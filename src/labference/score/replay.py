@@ -172,7 +172,10 @@ def _statements(run: Run) -> Iterator[Statement]:
     answers = [
         Statement(entry["tick"], entry["observation"], 1, entry["act"], entry["operation"])
         for entry in run.lines(folder.ACTIONS)
-        if entry["operation"] is not None or entry["act"] == "Stop"
+        if entry["act"] == "Stop"
+        or (entry["act"] == "Move" and entry["operation"] is not None)
+        # What is only said at an interface is no report; a system that reports says so.
+        or (entry["act"] == "Report" and run.run["reports"])
     ]
     return iter(sorted(deliveries + answers, key=lambda entry: (entry.observation, entry.order)))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import choice
+from .bootstrap import Cluster, Clustered
 from .campaign import Campaign
 from .choice import Choices, Reach
 from .conditions import Condition, conditions
@@ -75,7 +76,7 @@ def summarise(campaign: Campaign) -> Summary:
     scores = list(campaign.scores.values())
     verdicts = [score["verdict"] for score in scores]
     decisions = [choice.physical(verdict) for verdict in verdicts]
-    every = [entry for verdict in verdicts for entry in verdict["decisions"]]
+    every = [verdict["decisions"] for verdict in verdicts]
     first = [found[0] if found else UNREACHED for found in decisions]
     valid = rate(verdict["valid"] for verdict in verdicts)
     reporting = any(score["reports"] for score in scores)
@@ -91,15 +92,14 @@ def summarise(campaign: Campaign) -> Summary:
         registered=registered,
         selection=registered.correct_of_run,
         first=choice.choices(first),
-        all=choice.choices([entry for found in decisions for entry in found]),
+        all=choice.all_choices(decisions),
         conditions=conditions(campaign),
-        reports=choice.reports([entry for entry in every if reporting and not choice.waits(entry)]),
-        waits=choice.reports([entry for entry in every if reporting and choice.waits(entry)]),
-        agreement=choice.agreement(every),
-        execution=Rate(
-            sum(verdict["correct_confirmed"] for verdict in verdicts),
-            sum(verdict["correct_attempts"] for verdict in verdicts),
+        reports=choice.reports(
+            [[entry for entry in found if reporting and not choice.waits(entry)] for found in every]
         ),
+        waits=choice.reports([[entry for entry in found if reporting and choice.waits(entry)] for found in every]),
+        agreement=choice.agreement(every),
+        execution=_execution(verdicts),
         physical=rate(verdict["physical"] for verdict in verdicts),
         valid=valid,
         clean=rate(verdict["clean"] for verdict in verdicts),
@@ -110,6 +110,12 @@ def summarise(campaign: Campaign) -> Summary:
         reasons=dict(Counter(score["reason"] for score in scores)),
         runtime=_runtime(scores),
     )
+
+
+def _execution(verdicts: list[dict[str, Any]]) -> Clustered:
+    """Return how many correct choices were confirmed; those of one episode stay together."""
+    found = tuple(Cluster(verdict["correct_confirmed"], verdict["correct_attempts"]) for verdict in verdicts)
+    return Clustered(sum(int(entry.total) for entry in found), sum(entry.size for entry in found), found)
 
 
 def _categories(verdicts: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:

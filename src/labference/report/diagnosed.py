@@ -1,0 +1,100 @@
+"""One diagnosed system as the page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from labference.score.branch import Branch
+from labference.score.diagnosis import DIAGNOSIS, Diagnosis
+from labference.score.finding import Findings, findings, sentences
+
+from . import phrases
+from .diagnosis import Line, answers, branch_words, conditions, labels
+from .episode import Link, link
+from .forest import forest_figure
+from .plots import svg
+
+LISTED = 500
+"""Most starts of a system that the page lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One branch of a start: outcomes and where its records lie, or why there are none."""
+
+    status: str
+    words: str
+    outcomes: tuple[bool, ...] = ()
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartRow:
+    """One registered start and its branches."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """A diagnosis, ready for the page; `hidden` starts are not listed."""
+
+    label: str
+    anchor: str
+    findings: Findings
+    sentences: tuple[str, ...]
+    answers: tuple[Line, ...]
+    forest: Markup | None
+    condition: dict[str, str]
+    plan: Link
+    branches: tuple[str, ...]
+    starts: tuple[StartRow, ...]
+    hidden: int
+
+
+def diagnosed(diagnoses: Sequence[Diagnosis], page: Path) -> tuple[Diagnosed, ...]:
+    """Return what a page to be written to `page` says about each of `diagnoses`."""
+    found = [findings(diagnosis) for diagnosis in diagnoses]
+    named = zip(found, labels(found), strict=True)
+    return tuple(_diagnosed(entry, name, f"system-{number}", page) for number, (entry, name) in enumerate(named, 1))
+
+
+def _diagnosed(found: Findings, label: str, anchor: str, page: Path) -> Diagnosed:
+    diagnosis = found.diagnosis
+    return Diagnosed(
+        label=label,
+        anchor=anchor,
+        findings=found,
+        sentences=sentences(found),
+        answers=answers(found),
+        forest=Markup(svg(forest_figure(found), f"forest-{anchor}")) if found.supports else None,
+        condition=conditions(diagnosis),
+        plan=Link(DIAGNOSIS, link(diagnosis.path / DIAGNOSIS, page)),
+        branches=tuple(map(phrases.support, diagnosis.registration.branches)),
+        starts=_starts(diagnosis, page),
+        hidden=max(0, len(diagnosis.registration.starts) - LISTED),
+    )
+
+
+def _starts(diagnosis: Diagnosis, page: Path) -> tuple[StartRow, ...]:
+    return tuple(
+        StartRow(
+            f"{start.number}: {start.label}" if start.label else str(start.number),
+            tuple(
+                _cell(diagnosis.branches[support, start.number], page) for support in diagnosis.registration.branches
+            ),
+        )
+        for start in diagnosis.registration.starts[:LISTED]
+    )
+
+
+def _cell(branch: Branch, page: Path) -> Cell:
+    words, found = branch_words(branch), branch.outcome
+    if found is None or branch.path is None:
+        return Cell(branch.status, words)
+    return Cell(branch.status, words, (found.choice, found.subgoal, found.completion), link(branch.path, page))
