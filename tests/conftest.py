@@ -42,6 +42,10 @@ class Attempt:
         return self.run.lines("observations.jsonl")
 
     @property
+    def interfaces(self) -> list[dict[str, Any]]:
+        return self.run.lines("interfaces.jsonl")
+
+    @property
     def scores(self) -> dict[str, Any]:
         assert self.run.scores is not None, self.result.sentence
         return self.run.scores
@@ -76,9 +80,24 @@ def attempt(laboratory: Laboratory, tmp_path: Path) -> Callable[..., Attempt]:
         faults: tuple[SensorFault, ...] = (),
         video: tuple[str, ...] = (),
         out: Path | None = None,
+        support: str = "",
+        bench: Laboratory | None = None,
+        instances: str = "",
     ) -> Attempt:
-        plan = Plan(BASIC, policy, 10, seed, action, video=video, budget=budget, faults=faults)
-        result = laboratory.attempt(plan, index, out or tmp_path / policy.replace(":", "-"))
+        used = bench or laboratory
+        plan = Plan(
+            used.contract.name,
+            policy,
+            10,
+            seed,
+            action,
+            video=video,
+            budget=budget,
+            faults=faults,
+            support=support,
+            instances=instances,
+        )
+        result = used.attempt(plan, index, out or tmp_path / policy.replace(":", "-"))
         return Attempt(result, read_run(result.path))
 
     return run

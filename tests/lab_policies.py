@@ -24,6 +24,7 @@ from labference.wire import (
 )
 from labference.wire.labware import PAN_HEIGHT
 from labference.wire.panda import HOME
+from labference.wire.support import SCOPES
 
 HERE = np.array([*HOME, 0.08])
 RAISED = np.array((0.0, 0.0, 0.08))
@@ -76,6 +77,12 @@ class Answers(Scripted):
 
 class ReportingAnswers(Answers):
     wants = Capabilities("reporter", "1", reports=True)
+
+
+class SpeakingAnswers(Answers):
+    """Say what the test put here at interfaces, without eyes."""
+
+    wants = Capabilities("speaker", "1", sites=SCOPES, accepts=("semantic", "decision", "geometry"))
 
 
 class Raises(Scripted):

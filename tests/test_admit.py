@@ -11,26 +11,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labference.bench.admit import LONGEST_WAIT_S, admit
+from labference.bench.admit import LONGEST_REPORT, LONGEST_WAIT_S, admit
+from labference.records.strict import line
 from labference.tasks import all_tasks
 from labference.wire import (
     END_EFFECTOR,
     JOINT,
     ActionSpec,
     Capabilities,
+    Execute,
+    Fact,
+    GeometryReport,
     Goal,
     Move,
     Operation,
     Refusal,
     Report,
+    StateReport,
     Stop,
+    Target,
     Wait,
 )
 from labference.wire.panda import HOME
+from labference.wire.support import SCOPES
 
 GOAL = Goal("Bring the balance to 160.0 g.", ("add", "remove", "wait", "stop"), ("10 g", "20 g"), ("pan", "table"))
 SILENT = Capabilities("silent", "1")
 REPORTING = Capabilities("reporting", "1", reports=True)
+MODULAR = Capabilities("modular", "1", sites=SCOPES)
+ADD = Operation("add", "10 g", "pan")
 CLIPPING = replace(JOINT, on_out_of_range="clip")
 HERE = np.array([[*HOME, 0.08]])
 PRIVILEGED = re.compile(
@@ -259,6 +268,132 @@ def test_a_report_by_a_system_that_declared_none_is_unsupported(answer: Any) -> 
 def test_a_system_without_reports_may_move_wait_and_stop() -> None:
     for answer in (Move(HERE), Wait(1.0), Stop()):
         assert type(admit(answer, JOINT, GOAL, SILENT).act) is type(answer)
+
+
+# --- what is said at interfaces
+
+HERE_OR_THERE = Target("10 g", (0.4, 0.0, 0.0), (0.0, 0.0, -1.0))
+STATEMENTS = {
+    "semantic": StateReport((Fact("display", 90.0), Fact("steady", True), Fact("10 g", "table"))),
+    "decision": Report(ADD),
+    "geometry": GeometryReport(ADD, (HERE_OR_THERE,)),
+    "skill": Execute(ADD),
+}
+nan, inf = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_what_is_said_at_a_declared_interface_is_admitted_unchanged(scope: str) -> None:
+    only = Capabilities("only", "1", sites=(scope,))  # type: ignore[arg-type]
+    for capabilities in (MODULAR, only):
+        assert admit(STATEMENTS[scope], JOINT, GOAL, capabilities).act == STATEMENTS[scope]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_an_interface_that_was_not_declared_cannot_be_spoken_at(scope: str) -> None:
+    others = tuple(other for other in SCOPES if other != scope)
+    for capabilities in (SILENT, Capabilities("mute", "1", sites=others)):
+        found = refusal(STATEMENTS[scope], capabilities=capabilities)
+        assert found.kind == "unsupported"
+        assert repr(capabilities.name) in str(found)
+
+
+def test_a_motion_commits_to_nothing_where_no_reports_were_declared() -> None:
+    """Interfaces are not the explicit report track: a commitment would be scored on a track that nobody registered."""
+    assert refusal(Move(HERE, ADD), capabilities=MODULAR).kind == "unsupported"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        None,
+        "display",
+        [Fact("display", 1.0)],
+        ("display",),
+        (("display", 1.0),),
+        (Fact(None, 1.0),),  # type: ignore[arg-type]
+        (Fact("display", None),),  # type: ignore[arg-type]
+        (Fact("display", [1.0]),),  # type: ignore[arg-type]
+        (Fact("display", {"a": 1}),),  # type: ignore[arg-type]
+        (Fact("display", object()),),  # type: ignore[arg-type]
+        (Fact("display", np.zeros(3)),),  # type: ignore[arg-type]
+        (Fact("display", "x" * 100_000),),
+        (Fact("x" * 100_000, 1.0),),
+        tuple(Fact(f"thing {index}", True) for index in range(LONGEST_REPORT + 1)),
+    ],
+    ids=lambda facts: repr(facts)[:40],
+)
+def test_a_state_report_that_holds_no_facts_is_refused(facts: Any) -> None:
+    assert refusal(StateReport(facts), capabilities=MODULAR).kind in ("dtype", "too_long")
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        None,
+        [HERE_OR_THERE],
+        (HERE_OR_THERE.position,),
+        (Target(3, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", (0.0, 0.0), (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", (0.0, 0.0, 0.0), (1.0,)),),  # type: ignore[arg-type]
+        (Target("10 g", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", "xyz", (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", (0.0, "0", 0.0), (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", None, (0.0, 0.0, 1.0)),),  # type: ignore[arg-type]
+        (Target("10 g", (0.0, 0.0, 0.0), (0.0, 0.0, object())),),  # type: ignore[arg-type]
+        (Target("x" * 100_000, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),),
+        (HERE_OR_THERE,) * (LONGEST_REPORT + 1),
+    ],
+    ids=lambda targets: repr(targets)[:60],
+)
+def test_a_geometry_report_that_holds_no_targets_is_refused(targets: Any) -> None:
+    assert refusal(GeometryReport(ADD, targets), capabilities=MODULAR).kind in ("dtype", "too_long")
+
+
+@pytest.mark.parametrize("position", [(0.4, 0.0, 0.0), (nan, 0.0, 0.0), (inf, -inf, 0.0), (1e300, 0.0, 0.0)], ids=str)
+@pytest.mark.parametrize("axis", [(0.0, 0.0, -1.0), (0.0, 0.0, 0.0), (nan, 0.0, 0.0), (0.0, inf, 0.0)], ids=str)
+def test_geometry_that_points_nowhere_is_output_to_be_scored_and_no_interface_failure(
+    position: tuple[float, float, float], axis: tuple[float, float, float]
+) -> None:
+    said = GeometryReport(ADD, (Target("10 g", position, axis),))
+    assert repr(admit(said, JOINT, GOAL, MODULAR).act) == repr(said)
+
+
+def test_a_target_may_be_given_in_numbers_of_numpy_and_name_what_does_not_exist() -> None:
+    x, y, z = np.float32(0.4), np.int64(0), np.float64(0.1)
+    said = GeometryReport(ADD, (Target("30 g", (x, y, z), (0, 0, -1)),))
+    act = admit(said, JOINT, GOAL, MODULAR).act
+    assert isinstance(act, GeometryReport)
+    assert act.targets[0].position == pytest.approx((0.4, 0.0, 0.1))
+    assert line(act.targets), "it can be recorded"
+
+
+@pytest.mark.parametrize("act", [GeometryReport, Execute])
+@pytest.mark.parametrize(
+    "operation",
+    [None, "add", Operation("pour"), Operation("add", "30 g", "pan"), Operation("add", "10 g", "floor")],
+    ids=str,
+)
+def test_an_interface_knows_no_other_operations_than_a_report(act: Any, operation: Any) -> None:
+    answer = act(operation, ()) if act is GeometryReport else act(operation)
+    assert refusal(answer, capabilities=MODULAR).kind == "unknown_operation"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.recursive(st.none() | st.text(max_size=3) | st.floats() | st.booleans(), lambda some: st.tuples(some, some)))
+def test_no_statement_whatever_it_holds_does_more_than_be_refused(value: Any) -> None:
+    answers = (
+        StateReport(value),
+        StateReport((Fact(value, value),)),
+        GeometryReport(ADD, (Target(value, value, value),)),
+        GeometryReport(value, value),
+        Execute(value),
+    )
+    for answer in answers:
+        try:
+            assert line(admit(answer, JOINT, GOAL, MODULAR).act), "what is admitted can be recorded"
+        except Refusal as found:
+            assert "\n" not in str(found)
 
 
 def test_refusals_do_not_depend_on_the_task() -> None:

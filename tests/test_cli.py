@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from fabricated import MISSING, Made, registration, write_diagnosis
 from labference.cli import app
 from labference.policies import BUILT_IN
 from labference.records.folder import runs_below
@@ -215,6 +217,107 @@ def test_an_interface_failure_is_said_at_once_and_is_a_result(tmp_path: Path) ->
     assert "the grip is jammed" in " ".join(done.output.split())
 
 
+# --- diagnoses
+
+
+def test_a_plan_is_written_once_and_says_what_it_registers(tmp_path: Path) -> None:
+    out = tmp_path / "plans" / "plan.json"
+    done = invoke("plan", "weighing-basic", "--starts", 6, "--out", out)
+    assert done.exit_code == 0, done.output
+    sha256 = json.loads(out.read_text())["sha256"]
+    assert sha256 in "".join(done.output.split()) and "6: the denominator" in done.output and "held-out" in done.output
+    before = out.read_bytes()
+    assert invoke("plan", "weighing-basic", "--starts", 6, "--out", out).exit_code == 0
+    assert out.read_bytes() == before, "the same request registers the same plan"
+    other = invoke("plan", "weighing-basic", "--starts", 7, "--out", out)
+    assert other.exit_code == 2 and "another registration" in sentence(other)
+    assert out.read_bytes() == before
+
+
+def test_a_plan_registers_the_branches_that_are_named(tmp_path: Path) -> None:
+    out = tmp_path / "plan.json"
+    named = ("--branch", "decision:assist", "--branch", "decision:replace+geometry:replace")
+    done = invoke("plan", "weighing-basic", "--starts", 1, "--split", "development", *named, "--out", out)
+    assert done.exit_code == 0, done.output
+    record = json.loads(out.read_text())["registration"]
+    assert record["branches"] == ["", "decision:assist", "decision:replace+geometry:replace"]
+    assert record["split"] == "development"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--split", "training"), "held-out"),
+        (("--starts", 0), "would work"),
+        (("--branch", "mind:replace"), "semantic"),
+        (("--instances", "nothing"), "registered lists"),
+        (("--budget", 0), "1 or more"),
+        (("--after", -1), "0 or more"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_plan_that_cannot_be_registered_says_what_would_work(
+    tmp_path: Path, options: tuple[Any, ...], said: str
+) -> None:
+    done = invoke("plan", "weighing-basic", "--out", tmp_path / "plan.json", *options)
+    assert done.exit_code == 2
+    assert said in sentence(done)
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_a_plan_that_is_none_or_was_changed_is_not_run(tmp_path: Path) -> None:
+    plan, out = tmp_path / "plan.json", tmp_path / "out"
+    missing = invoke("diagnose", plan, "--policy", "still", "--out", out)
+    assert missing.exit_code == 2 and "labference plan" in sentence(missing)
+    assert invoke("plan", "weighing-basic", "--starts", 2, "--out", plan).exit_code == 0
+    plan.write_text(plan.read_text().replace('"budget": ', '"budget": 1'))
+    changed = invoke("diagnose", plan, "--policy", "still", "--out", out)
+    assert changed.exit_code == 2 and "changed after it was registered" in sentence(changed)
+    assert not out.exists()
+
+
+def test_a_system_is_diagnosed_scored_reported_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    branches = ("--branch", "geometry:replace")
+    assert (
+        invoke("plan", "weighing-basic", "--starts", 2, "--budget", 2, *branches, "--out", "plan.json").exit_code == 0
+    )
+    done = invoke("diagnose", "plan.json", "--policy", "still")
+    assert done.exit_code == 0, done.output
+    out = Path("runs", "diagnosis", "weighing-basic", "still")
+    assert str(out) in "".join(done.output.split())
+    assert "geometry:replace: " in done.output and "unsupported" in done.output, "it has no such interface"
+    assert "0 % (0/2" in done.output
+    files = sorted(path for path in out.rglob("*") if path.is_file())
+    again = invoke("diagnose", "plan.json", "--policy", "still")
+    assert again.exit_code == 0 and sorted(path for path in out.rglob("*") if path.is_file()) == files
+    assert "Does it see the state?" in invoke("score", out).output
+    audited = invoke("audit", out)
+    assert audited.exit_code == 0 and audited.output.count("identical") == 2
+    assert invoke("report", out).exit_code == 0 and (out / "report.html").exists()
+    other = invoke("diagnose", "plan.json", "--policy", "favourite", "--out", out)
+    assert other.exit_code == 2 and "policy 'still'" in sentence(other)
+
+
+def test_diagnoses_are_compared_or_refused_by_the_field_that_differs(tmp_path: Path) -> None:
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    write_diagnosis(one, registration(4), lambda *_: Made(), "one")
+    write_diagnosis(two, registration(4), lambda *_: Made(), "two")
+    write_diagnosis(three, registration(5), lambda *_: Made(), "three")
+    done = invoke("compare", one, two)
+    assert done.exit_code == 0 and "E_fixed" in done.output and "one: " in done.output and "two: " in done.output
+    refused = invoke("compare", one, three)
+    assert refused.exit_code == 2 and "4 and 5 starts" in sentence(refused)
+    nothing = invoke("compare", tmp_path / "nothing")
+    assert nothing.exit_code == 2 and "labference diagnose" in sentence(nothing)
+
+
+def test_a_diagnosis_that_is_not_finished_is_scored_as_what_it_is(tmp_path: Path) -> None:
+    out = write_diagnosis(tmp_path / "o", registration(4), lambda number, _: MISSING if number == 3 else Made())
+    done = invoke("score", out)
+    assert done.exit_code == 0 and "3/4 pairs" in done.output and "6 branches have no outcome yet" in done.output
+
+
 def test_help_needs_no_physics(python: Callable[..., Any]) -> None:
     program = (
         "import sys\nfrom labference.cli import main\ntry: main()\nexcept SystemExit: pass\n"
@@ -222,7 +325,7 @@ def test_help_needs_no_physics(python: Callable[..., Any]) -> None:
     )
     done = python("-c", program, "--help")
     assert done.returncode == 0, done.stderr
-    for command in ("tasks", "run", "score", "audit", "report", "doctor"):
+    for command in ("tasks", "run", "plan", "diagnose", "compare", "score", "audit", "report", "doctor"):
         assert command in done.stdout
 
 

@@ -21,8 +21,12 @@ from labference.wire import (
     END_EFFECTOR,
     JOINT,
     ActionSpec,
+    Assist,
     Capabilities,
+    Execute,
+    Fact,
     Frame,
+    GeometryReport,
     Goal,
     Move,
     Observation,
@@ -32,10 +36,13 @@ from labference.wire import (
     Report,
     RobotState,
     Senses,
+    StateReport,
     Stop,
+    Target,
     Wait,
     codec,
 )
+from labference.wire.support import MODES, SCOPES
 
 quick = settings(max_examples=60, deadline=None)
 text = st.text(max_size=12)
@@ -70,19 +77,35 @@ senses = st.builds(
     Senses, numbers, robots, st.lists(frames, max_size=2).map(tuple), st.lists(readings, max_size=2).map(tuple)
 )
 goals = st.builds(Goal, text, words, words, words)
+facts = st.builds(Fact, text, numbers | text | st.booleans())
+points = st.tuples(numbers, numbers, numbers)
+targets = st.builds(Target, text, points, points)
+said, located = st.lists(facts, max_size=3).map(tuple), st.lists(targets, max_size=3).map(tuple)
+assists = st.builds(Assist, st.sampled_from(SCOPES), st.sampled_from(MODES), said, st.none() | operations, located)
+given_ = st.lists(assists, max_size=2).map(tuple)
 nouns = st.one_of(
     st.sampled_from((JOINT, END_EFFECTOR)),
-    st.builds(Capabilities, text, text, words, words, st.booleans(), st.booleans(), st.booleans()),
+    st.builds(
+        Capabilities,
+        *(text, text, words, words, st.booleans(), st.booleans(), st.booleans()),
+        *(words, words, words, st.booleans()),
+    ),
+    assists,
+    st.builds(Execute, operations),
+    facts,
     frames,
+    st.builds(GeometryReport, operations, located),
     goals,
     st.builds(Move, hnp.arrays(np.float64, st.tuples(st.integers(0, 3), st.just(8))), st.none() | operations),
-    st.builds(Observation, st.integers(), goals, senses),
+    st.builds(Observation, st.integers(), goals, senses, given_),
     operations,
     readings,
     st.builds(Report, operations),
     robots,
     senses,
+    st.builds(StateReport, said),
     st.just(Stop()),
+    targets,
     st.builds(Wait, numbers),
 )
 
@@ -141,8 +164,8 @@ def test_a_copy_shares_no_memory_with_the_original_nor_with_the_message(noun: An
 
 
 def test_every_public_noun_has_a_round_trip_above() -> None:
-    tried = {ActionSpec, Capabilities, Frame, Goal, Move, Observation, Operation}
-    tried |= {Reading, Report, RobotState, Senses, Stop, Wait}
+    tried = {ActionSpec, Assist, Capabilities, Execute, Fact, Frame, GeometryReport, Goal, Move, Observation, Operation}
+    tried |= {Reading, Report, RobotState, Senses, StateReport, Stop, Target, Wait}
     assert set(codec.PUBLIC) == tried
 
 

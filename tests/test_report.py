@@ -8,25 +8,38 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from fabricated import MISSING, REFUSED, UNRESOLVED, Made, registration, write_diagnosis
 from labference.records import folder
 from labference.records.measurements import MeasurementWriter
 from labference.records.reader import read_run
 from labference.records.strict import named, write_atomically
 from labference.records.video import VideoWriter
+from labference.report.forest import forest_figure
 from labference.report.frames import instants
 from labference.report.levels import sections
-from labference.report.page import write_report
+from labference.report.page import write_diagnoses, write_report
 from labference.report.plots import levels_figure, svg
-from labference.report.tables import audit_table, conditions_table, levels_table, results_table
+from labference.report.tables import (
+    answers_table,
+    audit_table,
+    conditions_table,
+    levels_table,
+    numbers_table,
+    registration_table,
+    results_table,
+)
 from labference.report.timeline import timeline
 from labference.report.trace import read_traces
 from labference.score.audit import Audit
 from labference.score.campaign import find_campaigns, read_campaign
+from labference.score.diagnosis import find_diagnoses, read_diagnosis
+from labference.score.finding import findings
 from labference.score.rate import Bounds
 from labference.score.summary import summarise
 from labference.truth.events import (
@@ -327,6 +340,19 @@ def test_the_audit_table_says_where_a_replay_differs() -> None:
 def test_the_page_is_well_formed_and_refers_to_nothing_outside(several: Path) -> None:
     page = write_report(several)
     assert page == several / "report.html"
+    tidy(page)
+
+
+def test_the_page_names_every_record_and_every_fault(several: Path) -> None:
+    text = write_report(several).read_text(encoding="utf-8")
+    assert "wrong/episode-0000/attempt-1/events.jsonl" in text
+    assert "Gone." in text and "This episode has not been run." in text
+    assert "--video front" in text
+    assert "1/4..3/4" in text
+
+
+def tidy(page: Path) -> Page:
+    """Return a page that is well formed, refers to nothing outside, and leads nowhere in vain."""
     text = page.read_text(encoding="utf-8")
     parsed = Page(text)
     assert parsed.open == []
@@ -336,15 +362,8 @@ def test_the_page_is_well_formed_and_refers_to_nothing_outside(several: Path) ->
         if reference.startswith("#"):
             assert reference[1:] in parsed.ids
         elif not reference.startswith(("data:", "system-")):
-            assert (several / reference).exists(), reference
-
-
-def test_the_page_names_every_record_and_every_fault(several: Path) -> None:
-    text = write_report(several).read_text(encoding="utf-8")
-    assert "wrong/episode-0000/attempt-1/events.jsonl" in text
-    assert "Gone." in text and "This episode has not been run." in text
-    assert "--video front" in text
-    assert "1/4..3/4" in text
+            assert (page.parent / unquote(reference)).exists(), reference
+    return parsed
 
 
 def test_a_hostile_policy_name_is_only_text(tmp_path: Path) -> None:
@@ -561,3 +580,83 @@ def test_the_page_lists_episodes_by_the_decision_and_the_instance(loading: Path)
     assert "insert red tube → any of 12 places" in text
     assert "blue tube went to slot 5, not slot 6" in text
     assert "By condition" in text
+
+
+# --- diagnoses
+
+STARTS = 30
+
+
+def misreads(number: int, branch: str) -> Made:
+    """Return what a system does that misreads: told the state or the answer, it is right."""
+    told = "semantic" in branch or "decision" in branch
+    return replace(Made(), choice=told or number == 0, completion=told, display=110.0, failures=number % 2)
+
+
+def interrupted(number: int, branch: str) -> Made | str:
+    if "geometry" in branch:
+        return REFUSED
+    return {3: UNRESOLVED, 4: MISSING}.get(number, Made())
+
+
+@pytest.fixture
+def diagnosed(tmp_path: Path) -> Path:
+    write_diagnosis(tmp_path / "misreader", registration(STARTS), misreads, "misreader")
+    write_diagnosis(tmp_path / "interrupted", registration(STARTS), interrupted, HOSTILE)
+    return tmp_path
+
+
+def test_the_answers_name_the_damage_and_what_helps(diagnosed: Path) -> None:
+    text = printed(answers_table(findings(read_diagnosis(diagnosed / "misreader"))), width=80)
+    assert "state: fails" in text and "decision: passes" in text and "execution: passes" in text
+    assert "▲ +97" in text and "▲ +100" in text and "Does it see the state?" in text
+    assert all(len(line) <= 80 for line in text.splitlines()) and "…" not in text
+
+
+def test_what_is_unknown_or_unsupported_is_said_and_not_counted(diagnosed: Path) -> None:
+    text = printed(answers_table(findings(read_diagnosis(diagnosed / "interrupted"))), width=80)
+    assert "28/30 pairs" in text and "−7 to +7" in text
+    assert text.count("unsupported") == 7, "two supports with three outcomes each, and the interface tested there"
+    assert "▲" not in text.splitlines()[6] and "…" not in text
+
+
+def test_the_numbers_of_several_systems_stand_side_by_side(diagnosed: Path) -> None:
+    systems = [findings(found) for found in find_diagnoses(diagnosed)]
+    text = printed(numbers_table(systems))
+    assert all(len(line) <= 100 for line in text.splitlines()) and "…" not in text
+    for word in ("B_next", "C_id", "E_fixed", "e_p items", "failures avoided", "Interaction", "branches missing"):
+        assert word in text
+
+
+def test_a_registration_prints_its_hash_and_its_denominators() -> None:
+    registered = registration(STARTS)
+    text = printed(registration_table(registered), width=120)
+    assert registered.sha256 in text and "30: the denominator" in text and "held-out" in text
+    assert "decision:replace+geometry:replace" in text
+
+
+def test_the_page_of_diagnoses_is_tidy_and_answers_first(diagnosed: Path) -> None:
+    page = write_diagnoses(diagnosed)
+    parsed, text = tidy(page), page.read_text(encoding="utf-8")
+    assert parsed.tags.count("script") == 0 and "alert(&#34;x&#34;)" in text
+    assert text.index("The state interface is damaged") < text.index('id="numbers"')
+    assert parsed.tags.count("svg") == 2
+    assert "misreader/start-0000/semantic-replace/attempt-1" in text
+    assert "The model is gone." in text and "has no interface for geometry:replace" in text
+
+
+def test_diagnoses_that_cannot_be_compared_keep_tables_of_their_own(diagnosed: Path) -> None:
+    write_diagnosis(diagnosed / "again", registration(5, split="development"), misreads, "misreader")
+    page = write_diagnoses(diagnosed, diagnosed / "pages" / "all.html")
+    tidy(page)
+    text = page.read_text(encoding="utf-8")
+    assert "are of different registrations" in text and "development instances" in text
+    assert "misreader (again)" in text and "misreader (misreader)" in text
+    assert text.count('<th scope="col">Quantity</th>') == 3
+
+
+def test_the_forest_tells_known_gains_from_bounds_and_from_nothing(diagnosed: Path) -> None:
+    known = svg(forest_figure(findings(read_diagnosis(diagnosed / "misreader"))))
+    assert known.count("+97") == 3 and "pairs" not in known and "unsupported" not in known
+    open_ = svg(forest_figure(findings(read_diagnosis(diagnosed / "interrupted"))))
+    assert open_.count("unsupported") == 8 and open_.count("28/30 pairs") == 12

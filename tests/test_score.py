@@ -101,6 +101,19 @@ def decision(
 RIGHT, WRONG, NONE = decision(ADD, True), decision(OTHER, False), decision(None)
 
 
+def counts(found: Rate) -> tuple[int, int]:
+    return found.count, found.population
+
+
+def test_choices_of_one_episode_stay_together_in_their_interval() -> None:
+    """Ten episodes of ten equal choices tell as much as ten choices, and not as a hundred."""
+    together = choice.all_choices([[RIGHT] * 10] * 5 + [[WRONG] * 10] * 5).correct
+    assert counts(together) == (50, 100) and Rate(50, 100).interval is not None
+    assert together.interval is not None and together.interval.low < 0.25 < 0.75 < together.interval.high
+    apart = choice.all_choices([[RIGHT, WRONG] * 5] * 10).correct.interval
+    assert apart is not None and apart.low < 0.5 < apart.high
+
+
 def test_b_next_and_c_id_share_one_population_and_accuracy_is_their_ratio() -> None:
     found = choice.choices([RIGHT, RIGHT, WRONG, NONE, NONE])
     assert found.correct == Rate(2, 5)
@@ -119,8 +132,8 @@ def test_accuracy_is_unavailable_where_nothing_was_identified() -> None:
 def test_reports_have_a_population_and_a_first_answer_of_their_own() -> None:
     stated = decision(None, report=WAIT, report_correct=True, physical=False)
     mistaken = decision(ADD, True, report=OTHER, report_correct=False)
-    found = choice.reports([stated, mistaken, RIGHT])
-    assert (found.correct, found.identified, found.accuracy) == (Rate(1, 3), Rate(2, 3), Rate(1, 2))
+    found = choice.reports([[stated, mistaken], [RIGHT]])
+    assert [counts(rate) for rate in (found.correct, found.identified, found.accuracy)] == [(1, 3), (2, 3), (1, 2)]
 
 
 def test_agreement_counts_only_decisions_with_both_a_word_and_a_deed() -> None:
@@ -128,7 +141,7 @@ def test_agreement_counts_only_decisions_with_both_a_word_and_a_deed() -> None:
     differs = decision(ADD, True, report=OTHER, report_correct=False)
     silent = decision(ADD, True)
     idle = decision(None, report=ADD, report_correct=True)
-    assert choice.agreement([same, differs, silent, idle]) == Rate(1, 2)
+    assert counts(choice.agreement([[same, differs], [silent, idle], []])) == (1, 2)
 
 
 def test_reach_tells_failing_to_arrive_from_failing_to_choose() -> None:
@@ -199,7 +212,7 @@ def test_a_campaign_is_counted_over_its_fixed_population(campaign: Any) -> None:
     assert (found.planned, found.scored, found.unresolved) == (4, 3, 1)
     assert found.selection == Rate(1, 3)
     assert found.first.identified == Rate(2, 3) and found.first.accuracy == Rate(1, 2)
-    assert found.execution == Rate(1, 1)
+    assert counts(found.execution) == (1, 1)
     assert found.valid == Rate(1, 3)
     assert found.completion == Bounds(1, 1, 4)
     assert found.violations == {"item_off_bench": 1}

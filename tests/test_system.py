@@ -11,7 +11,7 @@ import pytest
 
 from labference.bench.system import System
 from labference.truth.identity import PlanError
-from labference.wire import JOINT, Capabilities, Goal, Observation, Refusal, ServiceFault, Wait
+from labference.wire import JOINT, Capabilities, Goal, Observation, Operation, Refusal, ServiceFault, Wait
 
 GOAL = Goal("Do nothing.", ("wait",), (), ())
 
@@ -53,8 +53,18 @@ def test_a_policy_cannot_change_the_action_profile_of_the_bench() -> None:
 
 @pytest.mark.parametrize(
     "declared",
-    [{"name": "mine"}, None, Capabilities("mine", "1", cameras="front"), Capabilities("mine", "1", depth=1)],  # type: ignore[arg-type]
-    ids=["a dictionary", "nothing", "a word for a list of cameras", "a number for a flag"],
+    [
+        {"name": "mine"},
+        None,
+        Capabilities("mine", "1", cameras="front"),  # type: ignore[arg-type]
+        Capabilities("mine", "1", depth=1),  # type: ignore[arg-type]
+        Capabilities("mine", "1", sites="skill"),  # type: ignore[arg-type]
+        Capabilities("mine", "1", sites=(1,)),  # type: ignore[arg-type]
+        Capabilities("mine", "1", accepts=None),  # type: ignore[arg-type]
+        Capabilities("mine", "1", witnesses="yes"),  # type: ignore[arg-type]
+        Capabilities("mine", "1", sites=("mind",)),
+    ],
+    ids=["a dictionary", "nothing", "a word for a list of cameras", "a number for a flag", *map(str, range(5))],
 )
 def test_a_declaration_that_is_none_is_incompatible(declared: Any) -> None:
     with pytest.raises(PlanError, match="could not be opened"):
@@ -136,3 +146,31 @@ def test_a_policy_that_cannot_be_built_is_incompatible(raised: BaseException) ->
 
     with pytest.raises(PlanError, match=type(raised).__name__):
         System(make, "mine", 5.0)
+
+
+class Onlooker(Policy):
+    """Take in a prefix."""
+
+    def __init__(self, witnesses: bool) -> None:
+        super().__init__()
+        self.declared = Capabilities("mine", "1", witnesses=witnesses)
+        self.seen: list[Any] = []
+
+    def witness(self, observation: Any, operation: Any) -> None:
+        self.seen.append((observation, operation))
+
+
+def test_a_prefix_is_shown_as_copies_and_only_to_whoever_declared_to_take_it() -> None:
+    shown, done = Observation(1, GOAL, None), Operation("wait")  # type: ignore[arg-type]
+    for declared in (True, False):
+        policy = Onlooker(declared)
+        system(policy).witness(shown, done)
+        assert policy.seen == ([(shown, done)] if declared else [])
+        assert all(one is not shown and two is not done for one, two in policy.seen)
+
+
+def test_a_system_that_declared_to_take_a_prefix_and_cannot_is_refused() -> None:
+    policy = Policy()
+    policy.declared = Capabilities("mine", "1", witnesses=True)
+    with pytest.raises(Refusal, match=r"has no witness"):
+        system(policy).witness(Observation(1, GOAL, None), None)  # type: ignore[arg-type]
