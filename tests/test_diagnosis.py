@@ -135,9 +135,18 @@ def test_development_and_held_out_share_no_instance_seed_whatever_their_seeds(co
     assert all(len(entry) >= 12 * 4 for entry in found.values())
 
 
+BEFORE = {("centrifuge-basic", TWINS): 1, ("centrifuge-extended", TWINS): 3}
+"""Operations before the choice in which twins differ, where that is not the first one."""
+
+
+@pytest.mark.parametrize("task", ["centrifuge-basic", "centrifuge-extended"])
+def test_starts_whose_first_choice_is_the_same_are_no_state_pair(task: str) -> None:
+    assert registered(task, instances=TWINS, starts=30).pairs == ()
+
+
 @every_list
 def test_pairs_are_what_their_kind_says(contract: Contract, name: str) -> None:
-    one = registered(contract.name, instances=name, starts=30)
+    one = registered(contract.name, instances=name, starts=30, operations=BEFORE.get((contract.name, name), 0))
     drawn = [draw(contract, one.campaign, start.index, 0, name) for start in one.starts]
     legal = [contract.legal(contract.scored(instance)) for instance, _ in drawn]
     layouts = [lay_out(contract, instance, seeds) for instance, seeds in drawn]

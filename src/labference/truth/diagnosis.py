@@ -8,10 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labference.wire import Operation
+
 from .contract import TaskContract
 from .draw import TWINS, draw, find_members, lay_out
 from .identity import PlanError, digest
 from .measurement import Setup
+from .referee import WORDLESS
 from .support import parse
 
 BRANCHES = (
@@ -136,7 +139,7 @@ def register(
         for index, ((instance, _), (label, group)) in enumerate(zip(drawn, labels, strict=True))
     )
     layouts = [lay_out(contract, instance, seeds) for instance, seeds in drawn]
-    legal = [contract.legal(contract.scored(instance)) for instance, _ in drawn]
+    legal = [_asked(contract, instance, operations) for instance, _ in drawn]
     return replace(draft, starts=listed, pairs=_pairs(listed, legal, layouts))
 
 
@@ -181,6 +184,16 @@ def _labels(contract: TaskContract[Any, Any], instances: str, count: int) -> lis
     groups = 1 + max(member.group for member in members)
     cycles = (divmod(index, len(members)) for index in range(count))
     return [(members[place].label, cycle * groups + members[place].group) for cycle, place in cycles]
+
+
+def _asked(contract: TaskContract[Any, Any], instance: Any, operations: int) -> frozenset[Operation]:
+    """Return the reference set of the first choice after the handoff.
+
+    Without a prefix that is the start, unless one can only wait there for the choice that instances are made for.
+    """
+    first = contract.legal(contract.start(instance))
+    physical = any(operation.kind not in WORDLESS for operation in first)
+    return first if operations == 0 and physical else contract.legal(contract.scored(instance))
 
 
 def _pairs(starts: tuple[Start, ...], legal: list[frozenset[Any]], layouts: list[Setup]) -> tuple[Pair, ...]:
