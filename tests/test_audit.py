@@ -202,6 +202,37 @@ def test_an_interrupted_run_with_a_forged_event_is_still_noticed(attempt: Path) 
     assert difference(attempt).startswith("events.jsonl line ")
 
 
+@pytest.fixture(scope="module")
+def supported(tmp_path_factory: pytest.TempPathFactory, laboratory: Laboratory) -> Path:
+    """Return an attempt of a modular system with decision and semantic support."""
+    plan = Plan(BASIC, "favourite", 1, budget=60, support="decision:replace+semantic:assist")
+    return laboratory.attempt(plan, 0, tmp_path_factory.mktemp("supported")).path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"evidence":1', '"evidence":2', "line 1 evidence: recorded 2, replay 1"),
+        ('"opportunity":1', '"opportunity":3', "line 1 opportunity: recorded 3, replay 1"),
+        ('"observation":1,', '"observation":999,', "belongs to observation 999, which was not delivered"),
+        ('"value":"table"', '"value":"pan"', "line 1"),
+        ('"reference":[{"kind":"add"', '"reference":[{"kind":"remove"', "reference"),
+        ('"operation":{"kind":"add"', '"operation":{"kind":"remove"', "supplies"),
+    ],
+)
+def test_support_that_does_not_belong_to_its_evidence_is_named(
+    supported: Path, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    path = tmp_path / "attempt-1"
+    shutil.copytree(supported, path)
+    assert audit(path).difference is None
+    text = (path / folder.INTERFACES).read_text()
+    assert old in text
+    (path / folder.INTERFACES).write_text(text.replace(old, new, 1))
+    difference = audit(path).difference
+    assert difference is not None and said in difference
+
+
 def test_an_attempt_that_never_began_has_nothing_to_replay(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"plan":{},"index":0,"seeds":{},"instance":{}}')
     (tmp_path / "events.jsonl").write_text('{"event":"Invalidated","tick":0,"cause":"SetupError","sentence":"x."}\n')

@@ -247,5 +247,37 @@ def _reason(run: Run, found: Replay) -> str:
     return "budget" if len(found.periods) >= run.run["contract"]["budget_steps"] else "cut short"
 
 
-CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (_evidence, _answers, _control, _events, _identity, _scores)
+def _interfaces(run: Run, found: Replay) -> str | None:
+    """What is said to be right at an interface, and what support gave, belongs to the evidence that was delivered."""
+    for number, entry in enumerate(run.lines(folder.INTERFACES), start=1):
+        # Information comes with a delivery; whatever answers a statement comes with the next one.
+        asked = entry["observation"] - (entry["mode"] != "assist")
+        known = found.standard.get(asked)
+        if known is None:
+            return f"interfaces.jsonl line {number} belongs to observation {asked}, which was not delivered."
+        expected: dict[str, Any] = {"evidence": found.evidence[asked], "opportunity": known.opportunity}
+        given = entry["supplied"]
+        if entry["scope"] == "decision":
+            expected["reference"] = known.legal
+            if given is not None and given["operation"] != known.supplied:
+                return f"interfaces.jsonl line {number} supplies {given['operation']}, replay {known.supplied}."
+        if entry["scope"] == "semantic":
+            expected["reference"] = known.facts
+            if given is not None and given["facts"] != known.facts:
+                return f"interfaces.jsonl line {number} supplies other facts than the replay certifies."
+        for field, value in expected.items():
+            if entry[field] != value:
+                return f"interfaces.jsonl line {number} {field}: recorded {entry[field]!r}, replay {value!r}."
+    return None
+
+
+CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (
+    _evidence,
+    _answers,
+    _control,
+    _events,
+    _interfaces,
+    _identity,
+    _scores,
+)
 """In this order; the first difference is named."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from labference.records import folder
 from labference.records.reader import RecordError, Run, operation
-from labference.records.strict import DamagedError, line
+from labference.records.strict import DamagedError, line, plain
 from labference.tasks import find_task
 from labference.truth.contract import TaskContract, cells_of, read_cells
 from labference.truth.draw import lay_out
@@ -31,8 +31,23 @@ from labference.truth.measurement import (
     Setup,
 )
 from labference.truth.referee import Referee
+from labference.truth.support import supplied
+from labference.wire import Reading
 
 CLOSED_AT_END = '"because":"end of episode"'
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What was right when an observation was delivered, as JSON values, and the opportunity that was open.
+
+    `legal` is the reference set, `supplied` the operation that decision support gives, `facts` those certified.
+    """
+
+    legal: Any
+    supplied: Any
+    facts: Any
+    opportunity: int
 
 
 @dataclass(slots=True)
@@ -49,6 +64,7 @@ class Replay:
     readings   what the instruments' data ports show at the end of each block
     snapshots  lines that `online_scores.jsonl` should hold
     evidence   evidence version at each delivery
+    standard   what was right at each delivery
     untold     the first statement that lies beyond the measurements, if any
     usurped    tick of the first block in which the wrong side was in control, if any
     """
@@ -65,6 +81,7 @@ class Replay:
     readings: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     snapshots: list[str] = field(default_factory=list)
     evidence: dict[int, int] = field(default_factory=dict)
+    standard: dict[int, Standard] = field(default_factory=dict)
     untold: str | None = None
     usurped: int | None = None
     strayed: int | None = None
@@ -186,6 +203,7 @@ def _tell(found: Replay, statement: Statement) -> None:
         case "deliver":
             found.evidence[statement.observation] = referee.evidence
             events = referee.deliver(statement.observation, tick)
+            found.standard[statement.observation] = _standard(found, tick)
         case "Stop":
             events = referee.stop(tick)
         case "Move":
@@ -193,6 +211,21 @@ def _tell(found: Replay, statement: Statement) -> None:
         case _:
             events = referee.report(operation(statement.operation), tick)
     _judged(found, events, tick)
+
+
+def _standard(found: Replay, tick: int) -> Standard:
+    state, now = found.referee.state, found.referee.current
+    readings = tuple(
+        Reading(entry["instrument"], entry["value"], "", entry["stable"], entry["status"], 0.0)
+        for entry in found.readings.get(tick, [])
+    )
+    legal = found.contract.legal(state)
+    return Standard(
+        plain(sorted(legal)),
+        plain(supplied(legal)) if legal else None,
+        plain(found.contract.facts(state, readings)),
+        0 if now is None else now.id,
+    )
 
 
 def _judged(found: Replay, events: list[Event], tick: int) -> None:
