@@ -45,7 +45,7 @@ def find_members(contract: TaskContract[Any, Any], instances: str) -> tuple[Memb
     name, _, label = instances.partition(":")
     lists = contract.lists()
     if name not in lists:
-        known = ", ".join(lists) or "none"
+        known = ", ".join((*lists, TWINS))
         raise PlanError(f"No instances {name!r} in {contract.name}; registered lists: {known}.")
     members = tuple(member for member in lists[name] if label in ("", member.label))
     if not members:
