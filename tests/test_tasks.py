@@ -262,7 +262,7 @@ def test_the_first_choice_of_every_member_can_be_answered_and_reported(contract:
 
 @every_task
 def test_an_unknown_list_or_member_is_answered_with_those_that_exist(contract: Contract) -> None:
-    with pytest.raises(PlanError, match=f"registered lists: {next(iter(contract.lists()), 'none')}"):
+    with pytest.raises(PlanError, match=f"registered lists: {next(iter(contract.lists()), 'twins')}"):
         draw(contract, 0, 0, instances="nonesuch")
     for name in contract.lists():
         with pytest.raises(PlanError, match=find_members(contract, name)[0].label):
