@@ -153,13 +153,13 @@ def test_reach_tells_failing_to_arrive_from_failing_to_choose() -> None:
         {"decisions": [WRONG]},
         {"decisions": [wait]},
     ]
-    second = choice.reach(verdicts, 2)
+    _, second = choice.reaches(verdicts, [math.inf] * len(verdicts))
     assert second.reached == Rate(3, 5)
     assert second.correct_of_reached == Rate(1, 3)
     assert second.correct_of_run == Rate(1, 5)
-    third = choice.reach(verdicts, 3)
-    assert third.reached == Rate(0, 5)
-    assert third.correct_of_reached.value is None and third.correct_of_run == Rate(0, 5)
+    never = choice.registered(verdicts, "retrieve")
+    assert never.reached == Rate(0, 5)
+    assert never.correct_of_reached.value is None and never.correct_of_run == Rate(0, 5)
 
 
 # --- campaigns

@@ -91,7 +91,7 @@ class Oracle:
         now = self._referee.current
         if now is not None and now.id != self._bound:
             self._bound = now.id
-            scopes = [scope for scope, mode in self._modes.items() if mode == "assist"]
+            scopes = [scope for scope, mode in self._modes.items() if mode == "assist" and self._available(scope)]
             self._given = tuple(self._content(scope, "assist", readings, None) for scope in scopes)
             for assist in self._given:
                 reference = self._reference(assist.scope, readings, None)
@@ -117,10 +117,14 @@ class Oracle:
         """
         scope, said = _interface(act)
         operation = None if isinstance(act, StateReport) else act.operation
-        if self._modes.get(scope) == "replace":
+        if self._modes.get(scope) == "replace" and self._available(scope):
             self._reply = self._content(scope, "replace", readings, operation)
         misses = tuple(self._miss(target) for target in act.targets) if isinstance(act, GeometryReport) else ()
         self._note(observation, tick, scope, said, self._reference(scope, readings, operation), self._reply, misses)
+
+    def _available(self, scope: Scope) -> bool:
+        """Tell whether there is anything to give: nothing is legal once an item is lost."""
+        return scope != "decision" or bool(self._contract.legal(self._referee.state))
 
     def executes(self) -> bool:
         """Tell whether the reference executor stands in for the system's hands."""

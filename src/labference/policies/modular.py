@@ -6,6 +6,7 @@ back instead is used in its place. Without support nothing comes back, and the p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -108,7 +109,7 @@ def replaced(own: tuple[Target, ...], given: tuple[Target, ...], operation: Oper
     return (*kept, *(target for name, target in by_name.items() if name in wanted))
 
 
-class Modular:
+class Modular(ABC):
     """A tested system made of `Parts`; a subclass says which, by goal."""
 
     name, version = "modular", "1"
@@ -143,9 +144,9 @@ class Modular:
         self._parts = self.assemble(goal, self._arm, np.random.default_rng(self._seed))
         self._player.restart()
 
+    @abstractmethod
     def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
         """Return the parts for the task of `goal`."""
-        raise NotImplementedError
 
     def witness(self, observation: Observation, operation: Operation | None) -> None:
         """Let the parts take in what happened before."""
@@ -155,7 +156,7 @@ class Modular:
         """Return the next act of the script."""
         return self._player.act(observation)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # not abstract: most systems hold nothing
         """Release nothing."""
 
     def _work(self, observation: Observation) -> Script[None]:

@@ -37,8 +37,8 @@ class Recalling:
     def __init__(self, arm: Arm, chance: np.random.Generator, by: By) -> None:
         self._arm, self._chance, self._by = arm, chance, by
         self._before: frozenset[str] | None = None
-        self._planned: tuple[str, Point] | None = None
-        self._hole, self._at = "", (0.0, 0.0, 0.0)
+        self._hole = ""
+        self._at: Point | None = None
         self._placed = self._fetching = self._tried = False
         self._agreed: float | None = None
 
@@ -63,11 +63,11 @@ class Recalling:
         """Take the tube, insert it in a free hole, and later retrieve it from the remembered one."""
         found = {fact.name: fact.value for fact in facts}
         if not self._fetching:
+            free = [hole for hole in HOLES if found.get(hole) == EMPTY]
+            if self._hole not in free:
+                self._hole = str(self._chance.permutation(free)[0]) if free else ""
             if found.get(HAND) != TAKEN:
                 return Operation("pick", TUBE)
-            free = [hole for hole in HOLES if found.get(hole) == EMPTY]
-            if not self._hole or self._hole not in free:
-                self._hole = str(self._chance.permutation(free)[0]) if free else ""
             return Operation("insert", TUBE, self._hole) if self._hole else WAIT
         if found.get(REGION) == TAKEN:
             self._agreed = now if self._agreed is None else self._agreed
@@ -80,11 +80,13 @@ class Recalling:
     def locate(self, seen: Seen, operation: Operation) -> tuple[Target, ...]:
         """Return where the tube, the hole and the marked square are, or where they are believed to be."""
         view: TubesView = seen.view
+        if self._by == "plan" and self._at is None and view.rack is not None and self._hole:
+            self._at = view.rack.hole(self._hole)
         if operation.kind == "pick":
             tube = _outside(view)
             return () if tube is None else (Target(TUBE, tube.cap.base, DOWN),)
         if operation.kind == "retrieve" and self._by != "hole":
-            hole: tuple[Target, ...] = (Target(operation.place, self._at, DOWN),)
+            hole: tuple[Target, ...] = () if self._at is None else (Target(operation.place, self._at, DOWN),)
         else:
             hole = () if view.rack is None else (Target(operation.place, view.rack.hole(operation.place), DOWN),)
         square = () if view.region is None else (Target(REGION, (*view.region.centre, 0.0), DOWN),)
@@ -133,9 +135,7 @@ class Recalling:
         if view.rack is None:
             return
         new = set(view.rack.seats) - (self._before or frozenset())
-        if self._by == "plan" and self._hole:
-            self._at = view.rack.hole(self._hole)
-        elif new:
+        if new and (self._by != "plan" or self._at is None):
             self._hole = min(new)
             x, y, z = view.rack.seats[self._hole].cap.base
             self._at = (x, y, z + SEATED * HOLE_DEPTH)

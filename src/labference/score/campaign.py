@@ -8,7 +8,6 @@ from typing import Any
 
 from labference.records import folder, strict
 from labference.records.reader import RecordError
-from labference.truth.events import Revealed
 from labference.truth.identity import SHARED
 
 
@@ -60,19 +59,11 @@ def read_campaign(path: Path) -> Campaign:
         run = strict.read(attempt / folder.RUN) if (attempt / folder.RUN).exists() else {}
         found.instances[index] = run.get("instance", {})
         kinds = kinds or tuple(run.get("goal", {}).get("kinds", ()))
-        tick = _revealed(attempt / folder.EVENTS)
-        if tick is not None:
-            found.revealed[index] = tick
+        shown_again = found.scores[index].get("verdict", {}).get("revealed", ())
+        if shown_again:
+            found.revealed[index] = shown_again[0]
     check_identity(path, found.scores)
     return replace(found, kinds=kinds)
-
-
-def _revealed(events: Path) -> int | None:
-    """Return the tick at which the environment first showed the scene again."""
-    if not events.exists():
-        return None
-    found = (entry["tick"] for entry in strict.read_lines(events) if entry["event"] == Revealed.__name__)
-    return next(found, None)
 
 
 def find_campaigns(path: Path) -> list[Campaign]:

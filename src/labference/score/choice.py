@@ -147,12 +147,6 @@ def registered(verdicts: Sequence[Verdict], kind: str) -> Reach:
     return _reach(f"choice to {kind}" if kind else "first choice", reached, len(verdicts), 1, opening=not kind)
 
 
-def reach(verdicts: Sequence[Verdict], decision: int) -> Reach:
-    """Return the rates of the `decision`-th physical opportunity, counted from 1."""
-    reached = [found[decision - 1] for verdict in verdicts if len(found := physical(verdict)) >= decision]
-    return _reach(f"decision {decision}", reached, len(verdicts), decision, opening=decision == 1)
-
-
 def reaches(verdicts: Sequence[Verdict], revealed: Sequence[float]) -> tuple[Reach, ...]:
     """Return the rates of every question that any episode was asked, each time that it was asked.
 

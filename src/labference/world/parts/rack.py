@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...wire.tubes import (
+    BORE,
     EDGE,
     EDGE_COLOURS,
     FUNNEL,
@@ -17,7 +18,7 @@ from ...wire.tubes import (
     RACK_MOUTH,
     hole_position,
 )
-from .sockets import BORE, MOUTH, WALL, collar, funnel, grid
+from .sockets import MOUTH, WALL, collar, funnel, grid
 
 if TYPE_CHECKING:
     from ..build import Bench

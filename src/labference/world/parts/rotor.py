@@ -6,16 +6,29 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...wire.tubes import FUNNEL, MARKER, ROTOR_MOUTH, ROTOR_RADIUS, SLOT_DEPTH, SLOTS, slot_position
-from .sockets import BORE, MOUTH, WALL, collar, funnel, ring
+from ...wire.tubes import (
+    BAR,
+    BAR_HALF,
+    BORE,
+    DECK_RADIUS,
+    FUNNEL,
+    MARKER,
+    ROTOR_MOUTH,
+    ROTOR_RADIUS,
+    SLOT_DEPTH,
+    SLOTS,
+    slot_position,
+)
+from .sockets import MOUTH, WALL, collar, funnel, ring
 
 if TYPE_CHECKING:
     from ..build import Bench
 
 WALL_THICKNESS, SIDES = 0.003, 8
 """Thickness [m] and number of the wall boxes of a slot."""
-RADIUS = ROTOR_RADIUS + 0.024
-"""Radius of the drum [m]."""
+BEVEL = 0.003
+RADIUS = DECK_RADIUS + BEVEL
+"""Width of the bevel around the deck, and radius of the drum [m]."""
 TOP = ROTOR_MOUTH + FUNNEL
 """Height of its upper face [m]."""
 HUB = 0.064
@@ -65,9 +78,9 @@ class Rotor:
     def _draw(self, bench: Bench, rotor: object) -> None:
         metal, dark = (0.66, 0.69, 0.73, 1.0), (0.20, 0.22, 0.25, 1.0)
         bench.holed_disc(
-            rotor, f"{self.name}_deck", RADIUS - 0.003, TOP, ring=ROTOR_RADIUS, holes=SLOTS, bore=MOUTH, look=metal
+            rotor, f"{self.name}_deck", DECK_RADIUS, TOP, ring=ROTOR_RADIUS, holes=SLOTS, bore=MOUTH, look=metal
         )
-        wall = [(RADIUS, 0.0), (RADIUS, TOP - 0.003), (RADIUS - 0.003, TOP)]
+        wall = [(RADIUS, 0.0), (RADIUS, TOP - BEVEL), (DECK_RADIUS, TOP)]
         bench.wall(rotor, f"{self.name}_wall", wall, look=(0.45, 0.49, 0.55, 1.0))
         floor = ROTOR_MOUTH - SLOT_DEPTH
         cup = [(BORE + 0.002, floor - 0.001), (MOUTH, TOP), (BORE, ROTOR_MOUTH), (BORE, floor)]
@@ -79,4 +92,6 @@ class Rotor:
             bench.print_disc(rotor, f"{self.name}_number{index}", 0.0105, at, str(index))
         knob = [(0.020, TOP), (0.020, TOP + 0.006), (0.015, TOP + 0.008), (0.013, TOP + 0.016), (0.010, TOP + 0.018)]
         bench.lathe(rotor, f"{self.name}_knob", knob, look=dark)
-        bench.box(rotor, (0.0125, 0.004, 0.0008), (0.0325, 0, TOP + 0.0008), look=(*MARKER, 1.0), solid=False)
+        near, far = BAR
+        half, middle = ((far - near) / 2, BAR_HALF, 0.0008), ((near + far) / 2, 0.0, TOP + 0.0008)
+        bench.box(rotor, half, middle, look=(*MARKER, 1.0), solid=False)

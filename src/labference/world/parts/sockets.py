@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...wire.tubes import CLEARANCE, FUNNEL, TUBE_RADIUS
+from ...wire.tubes import BORE, FUNNEL, TUBE_RADIUS
 from .contact import Contact
 
 if TYPE_CHECKING:
     from ..build import Bench
 
-BORE = TUBE_RADIUS + CLEARANCE
-"""Radius of a round hole, or half the width of a square one [m]."""
 MOUTH = BORE + FUNNEL
-"""The same at the upper edge of the lead-in [m]."""
+"""Half the width of a hole at the upper edge of the lead-in [m]."""
 WALL = Contact(friction=(0.6, 0.005, 0.0001), condim=4, priority=1, solimp=(0.95, 0.99, 0.001, 0.5, 2.0))
 """Walls and floors."""
 SLIDE = Contact(friction=(0.15, 0.001, 0.0001), condim=4, priority=2, solimp=WALL.solimp)
