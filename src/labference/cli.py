@@ -73,6 +73,9 @@ def run(
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
     video: Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")] = None,
     support: Annotated[str, typer.Option(help="Oracle support throughout, SCOPE:MODE or several with +.")] = "",
+    clock: Annotated[
+        str, typer.Option(help="paused, real-time[:LIMIT], latency:S[:LIMIT] or replay:FOLDER; what an answer costs.")
+    ] = "paused",
 ) -> None:
     """Run episodes; the same command resumes what was interrupted."""
     with _one_sentence():
@@ -103,6 +106,7 @@ def run(
             faults,
             instances,
             support,
+            clock,
         )
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))

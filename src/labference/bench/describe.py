@@ -17,6 +17,7 @@ from labference.truth.measurement import Block, Setup
 from labference.wire import ActionSpec, Capabilities
 from labference.world.world import World
 
+from .clock import identity_of
 from .plan import Plan
 
 EXPERT = "expert"
@@ -53,6 +54,7 @@ def identify(
         rendering=plan.render,
         evaluation=labference.__version__,
         instances=plan.instances,
+        clock=identity_of(plan.clock),
         campaign=plan.seed,
         index=index,
         instance=digest(plain(instance)),

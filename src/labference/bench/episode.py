@@ -1,10 +1,13 @@
 """The timed closed loop: the only caller of `World.step`.
 
-Deliver evidence, ask, admit, apply for one control period, measure, judge; physics pauses while the policy thinks.
+Deliver evidence, ask, admit, apply for one control period, measure, judge. The loop is a generator that yields what it
+delivers and is sent the answer, so that a tested system, an environment of another library, or a person at a terminal
+can sit on the other side. Physics pauses while they think, unless the registered clock says otherwise.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -41,9 +44,10 @@ from labference.world.faults import SimulationFault
 from labference.world.world import World
 
 from .admit import Admitted, admit
+from .clock import PAUSED, Pace
 from .deliver import Courier
 from .oracle import Oracle
-from .system import System
+from .system import Questions, System
 from .transition import check, schedule
 
 STATEMENT = (Report, StateReport, GeometryReport, Execute)
@@ -103,6 +107,8 @@ class Answer:
     clipped: int
     seconds: float
     requested: np.ndarray
+    charge: float = 0.0
+    late: bool = False
     applied: list[np.ndarray] = field(default_factory=list)
 
 
@@ -125,10 +131,12 @@ class Episode:
         oracle: Oracle | None = None,
         resumed: Resumed | None = None,
         until: Callable[[Referee], bool] | None = None,
+        pace: Pace = PAUSED,
     ) -> None:
         self.tap: Callable[[Observation], None] | None = None
         self._resumed = resumed
         self._until = until
+        self._pace = pace
         self._oracle = oracle
         self._executor: Script[None] | None = None
         self.setup = setup
@@ -156,15 +164,18 @@ class Episode:
         self._driving = False
         self._stop_at: int | None = None
 
-    def run(self, session: str) -> Ending:
-        """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode."""
+    def run(self, session: str) -> Questions[Ending]:
+        """Run until the terminal dwell, the policy's stop, the budget or a failure ends the episode.
+
+        Yields each observation and is sent the answer to it; what answering raises is to be thrown in.
+        """
         try:
             if self._resumed is None or not self._resumed.delivered:  # a prefix has left its events already
                 self._judged(self.referee.history)
             self._timed(lambda: self.system.reset(self.goal, self.spec, session))
             for message, operation in self._resumed.witnessed if self._resumed is not None else ():
                 self._timed(lambda m=message, o=operation: self.system.witness(m, o))  # type: ignore[misc]
-            reason = self._loop()
+            reason = yield from self._loop()
             sentence = ""
         except Refusal as refusal:
             reason, sentence = "interface_failure", str(refusal)
@@ -182,7 +193,7 @@ class Episode:
         verdict = judge(self.referee.history)
         return Ending(reason, verdict, self._steps, self.world.time, self._courier.delivered, self._clock, sentence)
 
-    def _loop(self) -> str:
+    def _loop(self) -> Questions[str]:
         while True:
             if self._until is not None and self._until(self.referee):
                 self._settle_answer()
@@ -205,12 +216,12 @@ class Episode:
                 self._advance(self._queue.popleft())
             elif self._stop_at is None and (not self._queue or self.referee.pending):
                 self._settle_answer()
-                self._consult()
+                yield from self._consult()
             else:
                 self._advance(self._queue.popleft() if self._queue else HOLD)
 
-    def _consult(self) -> None:
-        """Deliver fresh evidence, ask for an act, admit it."""
+    def _consult(self) -> Questions[None]:
+        """Deliver fresh evidence, ask for an act, let the time pass that the clock charges for it, admit it."""
         wants = self.system.capabilities
         started = time.perf_counter()
         cameras = wants.cameras if self._look or self.referee.pending else ()
@@ -227,9 +238,18 @@ class Episode:
         self._judged(opened)
         if self.tap is not None:
             self.tap(delivery.observation)
-        before = self._clock.model
-        answer = self._timed(lambda: self.system.act(delivery.observation))
-        self._accept(admit(answer, self.spec, self.goal, wants), self._clock.model - before)
+        started = time.perf_counter()
+        try:
+            answer = yield delivery.observation
+        finally:
+            seconds = time.perf_counter() - started
+            self._clock.model += seconds
+        admitted = admit(answer, self.spec, self.goal, wants)
+        charge = self._pace.charge(self._courier.delivered, seconds)
+        if self._think(charge):
+            self._accept(admitted, seconds, charge)
+        else:
+            self._expire(admitted, seconds, charge)
 
     def _timed(self, question: Callable[[], Any]) -> Any:
         """Ask the tested system and count the wall time it takes; physics pauses meanwhile."""
@@ -239,7 +259,29 @@ class Episode:
         finally:
             self._clock.model += time.perf_counter() - started
 
-    def _accept(self, admitted: Admitted, seconds: float) -> None:
+    def _think(self, charge: float) -> bool:
+        """Let `charge` seconds pass while the robot holds its command; return whether the answer still holds.
+
+        It does not where it comes later than the clock allows, or where new evidence came meanwhile.
+        """
+        tick = self.world.tick
+        for _ in range(math.ceil(charge * self.spec.rate_hz - 1e-9)):
+            if self.referee.completed or self.referee.due or self._steps >= self._budget:
+                return False
+            self._advance(HOLD)
+        return charge <= self._pace.limit_s and not (self.world.tick > tick and self.referee.pending)
+
+    def _expire(self, admitted: Admitted, seconds: float, charge: float) -> None:
+        """Record an answer that came too late; none of it is carried out."""
+        commands = admitted.act.commands if isinstance(admitted.act, Move) else np.empty((0, self.spec.size))
+        self._queue.extend(commands)
+        self._answer = Answer(
+            admitted.act, self.world.tick, self._courier.delivered, admitted.clipped, seconds, commands, charge, True
+        )
+        self._look = True
+        self._settle_answer()
+
+    def _accept(self, admitted: Admitted, seconds: float, charge: float) -> None:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
         self._look = act.look if isinstance(act, Move | Wait) else not self.system.capabilities.sites
@@ -249,7 +291,7 @@ class Episode:
             raise Refusal(
                 "too_many", f"{self._statements} statements in a row; at most {STATEMENTS} without a Move or Wait."
             )
-        self._answer = Answer(act, tick, self._courier.delivered, admitted.clipped, seconds, commands)
+        self._answer = Answer(act, tick, self._courier.delivered, admitted.clipped, seconds, commands, charge)
         match act:
             case Move():
                 self._queue.extend(commands)
@@ -379,6 +421,8 @@ class Episode:
                 answer.clipped,
                 answer.seconds,
                 content,
+                answer.charge,
+                answer.late,
             )
         )
 

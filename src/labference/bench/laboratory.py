@@ -29,13 +29,14 @@ from labference.world.faults import SetupError, SimulationFault
 from labference.world.world import World
 
 from .checkpoint import Handoff, referee_at
+from .clock import PAUSED, pace
 from .describe import EXPERT, identify, run_record
 from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
 from .oracle import Oracle
 from .plan import Plan
 from .prefix import Prefix
 from .reference import Reference, Scene
-from .system import System
+from .system import Questions, System, answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,21 @@ class Laboratory:
         self._expected = shared
 
     def attempt(self, plan: Plan, index: int, out: Path) -> Result:
-        """Run one attempt at episode `index` and leave its records below `out`.
+        """Run one attempt at episode `index` with the system of `plan`, and leave its records below `out`.
+
+        Raises `PlanError` where system and laboratory do not fit; nothing is recorded then.
+        """
+        _, seeds = draw(self.contract, plan.seed, index, plan.policy_seed, plan.instances)
+        started = time.perf_counter()
+        try:
+            system = self.system(plan, seeds)
+        except ServiceFault as fault:
+            path = folder.next_attempt(folder.episode_folder(out, index))
+            return invalid(plan, index, path, fault, started)
+        return answered(self.ask(plan, index, out, system), system)
+
+    def ask(self, plan: Plan, index: int, out: Path, system: System) -> Questions[Result]:
+        """Run one attempt at episode `index`, yielding each observation to whoever answers for `system`; close it.
 
         Raises `PlanError` where system and laboratory do not fit; nothing is recorded then.
         """
@@ -89,13 +104,9 @@ class Laboratory:
         setup = lay_out(self.contract, instance, seeds, plan.faults)
         path = folder.next_attempt(folder.episode_folder(out, index))
         try:
-            system = self.system(plan, seeds)
-        except ServiceFault as fault:
-            return invalid(plan, index, path, fault, started)
-        try:
             self.negotiate(plan, system)
             prepared = self.prepare(instance, seeds, setup, reports=system.capabilities.reports)
-            identity, ending, encoders = self._run(plan, index, path, prepared, system)
+            identity, ending, encoders = yield from self._run(plan, index, path, prepared, system)
         except SetupError as fault:
             return invalid(plan, index, path, fault, started)
         finally:
@@ -151,9 +162,8 @@ class Laboratory:
         )
         watcher = Prefix(self.contract, prepared.referee, operations, keep=capabilities.witnesses)
         try:
-            _, ending, _ = self._run(
-                replace(plan, policy=EXPERT, support="", budget=None), index, path, prepared, executor, watcher=watcher
-            )
+            alone = replace(plan, policy=EXPERT, support="", budget=None, clock=PAUSED.name)
+            _, ending, _ = answered(self._run(alone, index, path, prepared, executor, watcher=watcher), executor)
         finally:
             executor.close()
         if ending.reason != HANDOFF_REACHED:
@@ -174,7 +184,7 @@ class Laboratory:
             handoff, self.contract, self.world.channels, reports=system.capabilities.reports
         )
         prepared = Prepared(handoff.instance, handoff.seeds, handoff.setup, handoff.blocks[0], referee)
-        identity, ending, encoders = self._run(plan, index, path, prepared, system, handoff)
+        identity, ending, encoders = answered(self._run(plan, index, path, prepared, system, handoff), system)
         write_atomically(path / folder.SHUTDOWN, {"policy": "", "encoders": encoders})
         return identity, ending
 
@@ -187,7 +197,7 @@ class Laboratory:
         system: System,
         handoff: Handoff | None = None,
         watcher: Prefix | None = None,
-    ) -> tuple[RunId, Ending, dict[str, str]]:
+    ) -> Questions[tuple[RunId, Ending, dict[str, str]]]:
         """Run and record a prepared episode; return its identity, its ending, and how the video encoders closed."""
         spec, contract, world = PROFILES[plan.action], self.contract, self.world
         instance, seeds, setup = prepared.instance, prepared.seeds, prepared.setup
@@ -227,10 +237,11 @@ class Laboratory:
                 if handoff is None or handoff.prefix is None
                 else Resumed(len(handoff.deliveries), handoff.steps, handoff.witnessed),
                 None if watcher is None else watcher.reached,
+                pace(plan.clock, index),
             )
             if watcher is not None:
                 episode.tap = watcher.see
-            ending = episode.run(session)
+            ending = yield from episode.run(session)
             if watcher is None and ending.reason != "invalid":
                 recorder.commit(_scores(identity, ending))
         finally:

@@ -16,7 +16,7 @@ class Plan:
     When a campaign is resumed, `episodes` may grow and `deadline_s`, the longest wall time of one answer [s], may
     change; nothing else may. `instances` names a registered list of the task, or one of its members as LIST:LABEL;
     without one, instances are drawn from the task's strata. `budget` [control steps] stands in for the contract's,
-    `faults` are injected into every episode.
+    `faults` are injected into every episode. `clock` says how much simulated time an answer costs (`bench/clock.py`).
     """
 
     task: str
@@ -32,6 +32,7 @@ class Plan:
     faults: tuple[SensorFault, ...] = ()
     instances: str = ""
     support: str = ""
+    clock: str = "paused"
 
     def condition(self) -> dict[str, Any]:
         """Return what must agree for a campaign to be resumed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from types import FrameType
 from typing import TypeVar
@@ -26,6 +26,27 @@ from labference.wire import (
 from labference.wire.support import SCOPES
 
 T = TypeVar("T")
+
+Questions = Generator[Observation, object, T]
+"""Yields observations and is sent the answer to each; what answering raises is thrown in."""
+
+
+def answered(questions: Questions[T], system: System) -> T:
+    """Let `system` answer every observation, and return what came of it."""
+    try:
+        observation = next(questions)
+        while True:
+            try:
+                answer = system.act(observation)
+            except BaseException as error:  # noqa: BLE001  # passed on, whatever it is
+                observation = questions.throw(error)
+            else:
+                observation = questions.send(answer)
+    except StopIteration as end:
+        found: T = end.value
+        return found
+    finally:
+        questions.close()
 
 
 class System:

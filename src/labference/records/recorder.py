@@ -26,7 +26,8 @@ class ActRecord:
     `tick` is when the answer was admitted, `observation` the delivery it answers. `requested` (n, size) are commands of
     the profile, `applied` (m, 8) the joint targets and gripper openings that reached the robot. `dropped` counts the
     requested commands that new evidence discarded, `clipped` those changed to fit the range, `seconds` is the wall
-    time the answer took.
+    time the answer took, `charge` the simulated time that passed for it; a `late` answer came after the response
+    deadline, or after new evidence, and nothing of it was carried out.
     """
 
     act: str
@@ -39,6 +40,8 @@ class ActRecord:
     clipped: int
     seconds: float
     content: object = None
+    charge: float = 0.0
+    late: bool = False
 
 
 class Recorder:
@@ -115,6 +118,8 @@ class Recorder:
                     "clipped": record.clipped,
                     "seconds": record.seconds,
                     "content": strict.plain(record.content),
+                    "charge": record.charge,
+                    "late": record.late,
                 }
             )
         )

@@ -30,6 +30,7 @@ SHARED = (
     "rendering",
     "evaluation",
     "instances",
+    "clock",
     "campaign",
 )
 """Identity fields that every episode of a campaign agrees on."""
@@ -90,6 +91,7 @@ class RunId:
     rendering: str
     evaluation: str
     instances: str
+    clock: str
     campaign: int
     index: int
     instance: str
