@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labference.bench.checkpoint import FACTS, MEASUREMENTS, STATE, Handoff, load, referee_at, save
+from labference.bench.checkpoint import FACTS, MEASUREMENTS, STATE, Handoff, confirm, load, referee_at, save
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
+from labference.records.prefix import told
 from labference.records.reader import read_run
 from labference.records.strict import line
 from labference.score.audit import audit
@@ -228,11 +229,13 @@ def _changed_measurement(path: Path) -> None:
         _fact("digest", "0" * 64),
         _fact("model", "another"),
         _fact("steps", 12345),
+        _fact("prefix", "elsewhere"),
+        _fact("told", "0" * 64),
         _changed_measurement,
     ],
     ids=[
         *("state", "command", "flipped byte", "truncated", "tick", "generation", "deliveries", "digest", "model"),
-        *("steps", "measurements"),
+        *("steps", "prefix", "told", "measurements"),
     ],
 )
 def test_a_checkpoint_that_was_changed_is_refused(start: Start, tamper: Callable[[Path], None], tmp_path: Path) -> None:
@@ -242,6 +245,73 @@ def test_a_checkpoint_that_was_changed_is_refused(start: Start, tamper: Callable
     with pytest.raises(PlanError, match="delete the folder to prepare it again") as refused:
         restored(start, stored=copy)
     assert "\n" not in str(refused.value)
+
+
+def _rewritten(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change the first line of a JSONL file in a folder."""
+
+    def rewrite(path: Path) -> None:
+        first, *rest = (path / name).read_text().splitlines()
+        entry = json.loads(first)
+        change(entry)
+        assert line(entry) != first
+        (path / name).write_text("".join(f"{text}\n" for text in (line(entry), *rest)))
+
+    return rewrite
+
+
+TOLD_OTHERWISE = {
+    "what was shown": _rewritten("observations.jsonl", lambda entry: entry.update(sha256="0" * 64)),
+    "when it was drawn": _rewritten("observations.jsonl", lambda entry: entry["frames"].append({"camera": "above"})),
+    "what was done": _rewritten("actions.jsonl", lambda entry: entry.update(clipped=3)),
+    "what happened": _rewritten("events.jsonl", lambda entry: entry.update(tick=entry["tick"] - 1)),
+}
+
+
+@pytest.mark.parametrize("change", TOLD_OTHERWISE.values(), ids=TOLD_OTHERWISE.keys())
+def test_a_prefix_that_was_changed_is_refused_and_the_audit_of_a_branch_finds_it(
+    start: Start, change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    if start.handoff.prefix is None:
+        pytest.skip("this start has no prefix")
+    where = tmp_path / "start"
+    shutil.copytree(start.stored, where / "checkpoint")
+    shutil.copytree(start.first, where / "base" / "attempt-1")
+    restored(start, stored=where / "checkpoint")
+    assert audit(where / "base" / "attempt-1").difference is None
+    change(where / "checkpoint" / "prefix")
+    with pytest.raises(PlanError, match="does not match its digest"):
+        restored(start, stored=where / "checkpoint")
+    with pytest.raises(PlanError, match="does not match its digest"):
+        confirm(replace(start.handoff, prefix=where / "checkpoint" / "prefix"), where / "checkpoint")
+    said = audit(where / "base" / "attempt-1").difference
+    assert said == "The records of the prefix in checkpoint do not have the digest in checkpoint.json."
+
+
+def test_a_branch_that_says_it_was_shown_something_else_in_the_prefix_is_found(start: Start, tmp_path: Path) -> None:
+    if start.handoff.prefix is None:
+        pytest.skip("this start has no prefix")
+    shutil.copytree(start.stored, tmp_path / "checkpoint")
+    branch_ = Path(shutil.copytree(start.first, tmp_path / "base" / "attempt-1"))
+    TOLD_OTHERWISE["what was shown"](branch_)
+    assert audit(branch_).difference == "observations.jsonl line 1 is not what the prefix of its checkpoint holds."
+
+
+@pytest.mark.parametrize("name", ["digest", "tick", "measured", "told"])
+def test_a_branch_beside_another_checkpoint_is_found(start: Start, name: str, tmp_path: Path) -> None:
+    shutil.copytree(start.stored, tmp_path / "checkpoint")
+    branch_ = Path(shutil.copytree(start.first, tmp_path / "base" / "attempt-1"))
+    _fact(name, 7 if name == "tick" else "0" * 64)(tmp_path / "checkpoint")
+    assert "checkpoint.json" in str(audit(branch_).difference)
+
+
+def test_wall_time_is_not_part_of_what_a_prefix_told(start: Start, tmp_path: Path) -> None:
+    if start.handoff.prefix is None:
+        assert told(start.handoff.prefix) == ""
+        return
+    prefix = Path(shutil.copytree(start.handoff.prefix, tmp_path / "prefix"))
+    _rewritten("actions.jsonl", lambda entry: entry.update(seconds=entry["seconds"] + 1))(prefix)
+    assert told(prefix) == told(start.handoff.prefix)
 
 
 def test_a_checkpoint_of_another_start_is_not_this_one(start: Start) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -451,6 +452,51 @@ def test_a_stateful_system_is_shown_the_same_prefix_in_every_branch_and_a_statel
     assert first[0][:2] == (1, 1) and first[0][2] is None, "the first sight of the bench comes first"
     assert len([operation for *_, operation in first if operation is not None]) == 1
     assert not any(seen.Forgetful.shown)
+
+
+def tree(path: Path) -> dict[str, str]:
+    """Return the digest of every file below `path`."""
+    return {
+        str(entry.relative_to(path)): hashlib.sha256(entry.read_bytes()).hexdigest()
+        for entry in sorted(path.rglob("*"))
+        if entry.is_file()
+    }
+
+
+def test_a_stateful_system_goes_on_after_a_kill_from_the_very_checkpoint_and_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    one = registered("weighing-extended", starts=1, branches=("", "decision:replace"), budget=10, operations=1)
+    out, policy = tmp_path / "out", "test_diagnosis:Watching"
+    first, second = results(one, policy, out)
+    checkpoint = start_folder(out, 0) / "checkpoint"
+    stored = tree(checkpoint)
+    assert {Path(name).parts[0] for name in stored} == {"checkpoint.json", "state.npz", "measurements.bin", "prefix"}
+    shutil.rmtree(second.path)
+    (checkpoint / "prefix.draft").mkdir()
+    (checkpoint / "prefix.draft" / "run.json").write_text("{}")  # of a run that was killed while it prepared
+    (again,) = results(one, policy, out)
+    assert again.status == "scored" and again.path == second.path
+    assert tree(checkpoint) == stored
+    assert len({read_run(entry.path).run["checkpoint"] for entry in (first, again)}) == 1
+    assert all(audit(entry.path).difference is None for entry in (first, again))
+    shutil.rmtree(again.path)
+    facts = json.loads((checkpoint / "checkpoint.json").read_text())
+    (checkpoint / "checkpoint.json").write_text(json.dumps(facts | {"told": "0" * 64}))
+    (other,) = results(one, policy, out)
+    assert other.status == "unresolved" and "differs from the one stored" in other.sentence
+
+
+def test_a_run_that_was_killed_before_its_checkpoint_was_whole_prepares_it_again(tmp_path: Path) -> None:
+    one = registered("weighing-extended", starts=1, branches=("",), budget=10, operations=1)
+    (first,) = results(one, "still", tmp_path / "out")
+    checkpoint = start_folder(tmp_path / "out", 0) / "checkpoint"
+    (checkpoint / "checkpoint.json").unlink()
+    (checkpoint / "prefix" / "events.jsonl").write_text("")
+    shutil.rmtree(first.path)
+    (again,) = results(one, "still", tmp_path / "out")
+    assert again.status == "scored" and audit(again.path).difference is None
+    assert not list(checkpoint.glob("*draft*")) and (checkpoint / "prefix" / "events.jsonl").read_text()
 
 
 def test_a_supported_branch_differs_from_the_base_after_the_handoff_only(tmp_path: Path, speaks: Any) -> None:

@@ -12,6 +12,8 @@ import numpy as np
 
 from labference.records import strict
 from labference.records.measurements import MeasurementWriter, read_blocks
+from labference.records.prefix import FACTS as FACTS
+from labference.records.prefix import told
 from labference.truth.contract import TaskContract, cells_of, read_cells
 from labference.truth.identity import PlanError, Seeds
 from labference.truth.measurement import Block, Channels, Readout, Setup
@@ -20,7 +22,8 @@ from labference.wire import Observation, Operation
 from labference.world.parts.balance import CellState
 from labference.world.world import Checkpoint
 
-STATE, MEASUREMENTS, FACTS = "state.npz", "measurements.bin", "checkpoint.json"
+STATE, MEASUREMENTS = "state.npz", "measurements.bin"
+_CHANGED = "The checkpoint in {} does not match its digest; delete the folder to prepare it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ def save(handoff: Handoff, path: Path) -> None:
         "deliveries": handoff.deliveries,
         "steps": handoff.steps,
         "prefix": None if handoff.prefix is None else handoff.prefix.name,
+        "told": told(handoff.prefix),
     }
     strict.write_atomically(path / FACTS, facts)
 
@@ -111,9 +115,30 @@ def load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Channe
         raise PlanError(
             f"The checkpoint in {path} is damaged ({said}); delete the folder to prepare it again."
         ) from error
-    if found.digest != facts["digest"] or _sha256(path / MEASUREMENTS) != facts["measured"]:
-        raise PlanError(f"The checkpoint in {path} does not match its digest; delete the folder to prepare it again.")
+    confirm(found, path)
+    if _sha256(path / MEASUREMENTS) != facts["measured"]:
+        raise PlanError(_CHANGED.format(path))
     return found
+
+
+def confirm(handoff: Handoff, path: Path) -> None:
+    """Refuse with `PlanError` a handoff that is not the one stored in `path`, its state and what its prefix told."""
+    if not matches(handoff, path):
+        raise PlanError(_CHANGED.format(path))
+
+
+def matches(handoff: Handoff, path: Path) -> bool:
+    """Return whether the state of `handoff` and what its prefix told have the digests that are stored in `path`."""
+    facts = strict.read(path / FACTS)
+    return (handoff.digest, _told(handoff.prefix)) == (facts.get("digest"), facts.get("told"))
+
+
+def _told(prefix: Path | None) -> str:
+    """Return the digest of what the prefix told, or why there is none."""
+    try:
+        return told(prefix)
+    except strict.DamagedError as error:
+        return str(error)
 
 
 def _sha256(path: Path) -> str:

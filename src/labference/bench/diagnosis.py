@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from labference.policies import find_policy
 from labference.records import folder, strict
+from labference.records.prefix import CHECKPOINT
 from labference.records.strict import write_atomically
 from labference.tasks import contract_digest, find_task
 from labference.truth.diagnosis import Registration, branch_folder, written
@@ -23,13 +25,14 @@ from labference.truth.identity import PlanError
 from labference.wire import ServiceFault
 from labference.world.faults import SetupError
 
-from .checkpoint import FACTS, Handoff, load, save
+from .checkpoint import FACTS, Handoff, confirm, load, matches, save
 from .describe import EXPERT
 from .laboratory import Laboratory, Unsupported, invalid
 from .plan import Plan
 from .system import System
 
-CHECKPOINT, PREFIX = "checkpoint", "prefix"
+PREFIX, DRAFT = "prefix", "prefix.draft"
+"""Records of the prefix in the folder of the checkpoint, and where they are until they are verified."""
 TRIES = 2
 """Attempts at a branch within one run; only validity events are retried."""
 
@@ -150,6 +153,7 @@ def _branch(
         laboratory.negotiate(plan, system)
         if handoff is None:
             handoff = _handoff(laboratory, registration, plan, index, system, where)
+        confirm(handoff, where / CHECKPOINT)
         budgeted = _plan(registration, policy, branch, handoff.steps)
         _, ending = laboratory.branch(budgeted, index, handoff, system, attempt)
     except Unsupported as said:
@@ -167,22 +171,29 @@ def _branch(
 def _handoff(
     laboratory: Laboratory, registration: Registration, plan: Plan, index: int, system: System, where: Path
 ) -> Handoff:
-    """Return the checkpoint of a start: the one on disk, or a new one that must match it."""
+    """Return the checkpoint of a start: the one on disk, or a new one that must match it.
+
+    What a stateful system is shown of a prefix is not stored: the prefix is carried out again, the one on disk stays.
+    """
     path = where / CHECKPOINT
-    stateful = registration.operations > 0 and system.capabilities.witnesses
-    if (path / FACTS).exists() and not stateful:
+    stateful, stored = registration.operations > 0 and system.capabilities.witnesses, (path / FACTS).exists()
+    if stored and not stateful:
         instance, seeds = draw(laboratory.contract, plan.seed, index, plan.policy_seed, plan.instances)
         setup = lay_out(laboratory.contract, instance, seeds)
         return load(path, instance, seeds, setup, laboratory.world.channels)
-    prefix = path / PREFIX
-    if prefix.exists():  # of a killed run, or of another process
-        prefix = folder.next_attempt(path)
-    found = laboratory.handoff(plan, index, system, registration.operations, prefix)
-    if (path / FACTS).exists():
-        if strict.read(path / FACTS)["digest"] != found.digest:
-            raise SetupError(f"The checkpoint prepared for {where.name} differs from the one stored there.")
-    else:
+    draft = path / DRAFT
+    shutil.rmtree(draft, ignore_errors=True)  # of a killed run, or of a preparation that failed
+    made = laboratory.handoff(plan, index, system, registration.operations, draft)
+    found = made if made.prefix is None else replace(made, prefix=path / PREFIX)
+    if not stored:
+        if found.prefix is not None:
+            shutil.rmtree(found.prefix, ignore_errors=True)  # of a run that was killed before it could store the rest
+            draft.rename(found.prefix)
         save(found, path)
+        return found
+    if not matches(made, path):
+        raise SetupError(f"The checkpoint prepared for {where.name} differs from the one stored there.")
+    shutil.rmtree(draft, ignore_errors=True)
     return found
 
 

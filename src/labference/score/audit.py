@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from labference.records import folder
+from labference.records import folder, strict
+from labference.records.prefix import CHECKPOINT, FACTS, TOLD, said, told
 from labference.records.reader import Run, read_run
 from labference.records.strict import DamagedError, named, plain
 from labference.tasks import contract_digest
@@ -271,12 +273,44 @@ def _interfaces(run: Run, found: Replay) -> str | None:
     return None
 
 
+def _began(run: Run, found: Replay) -> str | None:
+    """A branch begins with what the checkpoint of its start holds, where that lies beside it, and it holds its digests.
+
+    What was delivered in a prefix is the informational half of a start; no measurement repeats it.
+    """
+    del found
+    stored = run.path.resolve().parents[1] / CHECKPOINT
+    if "checkpoint" not in run.run or not (stored / FACTS).exists():
+        return None
+    facts = strict.read(stored / FACTS)
+    for name, own in (("digest", run.run["checkpoint"]), ("tick", run.run["handoff"])):
+        if facts[name] != own:
+            return f"run.json begins at a checkpoint with {name} {own!r}, {FACTS} says {facts[name]!r}."
+    if facts["measured"] != hashlib.sha256((stored / folder.MEASUREMENTS).read_bytes()).hexdigest():
+        return f"{CHECKPOINT}/{folder.MEASUREMENTS} does not have the digest in {FACTS}."
+    prefix = None if facts["prefix"] is None else stored / facts["prefix"]
+    if told(prefix) != facts["told"]:
+        return f"The records of the prefix in {CHECKPOINT} do not have the digest in {FACTS}."
+    return None if prefix is None else _continued(run.path, prefix)
+
+
+def _continued(path: Path, prefix: Path) -> str | None:
+    for name in TOLD:
+        for number, (stored, own) in enumerate(itertools.zip_longest(said(prefix / name), said(path / name)), start=1):
+            if stored is None:
+                break
+            if stored != own:
+                return f"{name} line {number} is not what the prefix of its checkpoint holds."
+    return None
+
+
 CHECKS: tuple[Callable[[Run, Replay], str | None], ...] = (
     _evidence,
     _answers,
     _control,
     _events,
     _interfaces,
+    _began,
     _identity,
     _scores,
 )
