@@ -22,7 +22,7 @@ from labference.truth.identity import SHARED, PlanError
 from labference.truth.support import parse
 from labference.wire import PROFILES
 
-from .clock import check as check_clock
+from .clock import identity_of
 from .describe import EXPERT
 from .laboratory import Laboratory, Result
 from .plan import Plan
@@ -61,7 +61,7 @@ def _check(plan: Plan) -> None:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
     contract = find_task(plan.task)
     parse(plan.support)
-    check_clock(plan.clock)
+    identity_of(plan.clock)
     if plan.instances and plan.instances != TWINS:
         find_members(contract, plan.instances)
     if plan.policy != EXPERT:

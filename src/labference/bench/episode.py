@@ -7,7 +7,6 @@ can sit on the other side. Physics pauses while they think, unless the registere
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from labference.records.recorder import ActRecord, Recorder
+from labference.truth.clock import periods
 from labference.truth.contract import TaskContract
 from labference.truth.events import Event, Invalidated, Physical, Refused
 from labference.truth.measurement import POLICY, Block, Setup
@@ -265,7 +265,7 @@ class Episode:
         It does not where it comes later than the clock allows, or where new evidence came meanwhile.
         """
         tick = self.world.tick
-        for _ in range(math.ceil(charge * self.spec.rate_hz - 1e-9)):
+        for _ in range(periods(charge, self.spec.rate_hz)):
             if self.referee.completed or self.referee.due or self._steps >= self._budget:
                 return False
             self._advance(HOLD)
@@ -298,8 +298,7 @@ class Episode:
                 if act.commits is not None:
                     self._judged(self.referee.commit(act.commits, tick))
             case Wait():
-                periods = max(1, round(act.seconds * self.spec.rate_hz))
-                self._queue.extend(HOLD for _ in range(periods))
+                self._queue.extend(HOLD for _ in range(max(1, round(act.seconds * self.spec.rate_hz))))
             case Report():
                 if self.system.capabilities.reports:
                     self._judged(self.referee.report(act.operation, tick))
@@ -338,8 +337,8 @@ class Episode:
             return
         self._driving = True
         rows = step.commands if isinstance(step, Move) else None
-        periods = max(1, round(step.seconds * self.spec.rate_hz)) if isinstance(step, Wait) else 0
-        self._queue.extend(rows if rows is not None else (HOLD for _ in range(periods)))
+        held = max(1, round(step.seconds * self.spec.rate_hz)) if isinstance(step, Wait) else 0
+        self._queue.extend(rows if rows is not None else (HOLD for _ in range(held)))
 
     def _unseen(self) -> Observation:
         """Return what the executor goes by; it is not delivered to anybody."""

@@ -29,7 +29,7 @@ from labference.world.faults import SetupError, SimulationFault
 from labference.world.world import World
 
 from .checkpoint import Handoff, referee_at
-from .clock import PAUSED, pace
+from .clock import pace
 from .describe import EXPERT, identify, run_record
 from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
 from .oracle import Oracle
@@ -162,7 +162,7 @@ class Laboratory:
         )
         watcher = Prefix(self.contract, prepared.referee, operations, keep=capabilities.witnesses)
         try:
-            alone = replace(plan, policy=EXPERT, support="", budget=None, clock=PAUSED.name)
+            alone = replace(plan, policy=EXPERT, support="", budget=None, clock="paused")
             _, ending, _ = answered(self._run(alone, index, path, prepared, executor, watcher=watcher), executor)
         finally:
             executor.close()

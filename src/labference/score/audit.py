@@ -17,6 +17,8 @@ from labference.records.prefix import CHECKPOINT, FACTS, TOLD, said, told
 from labference.records.reader import Run, read_run
 from labference.records.strict import DamagedError, named, plain
 from labference.tasks import contract_digest
+from labference.truth.clock import parse as parse_clock
+from labference.truth.clock import periods
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
 from labference.truth.identity import digest, layout_digest, observation_condition
@@ -96,15 +98,26 @@ def _answers(run: Run, found: Replay) -> str | None:
     for number, answer in enumerate(answers, start=1):
         if answer["observation"] not in delivered:
             return f"actions.jsonl line {number} answers observation {answer['observation']}, which was not delivered."
-        if answer["tick"] != delivered[answer["observation"]]:
-            due = delivered[answer["observation"]]
-            return f"actions.jsonl line {number} was admitted at tick {answer['tick']}, its observation at {due}."
-        said = _commands(run, found, answer)
+        said = _timed(run, found, answer, delivered[answer["observation"]]) or _commands(run, found, answer)
         if said is not None:
             return f"actions.jsonl line {number} {said}"
     order = [answer["observation"] for answer in answers]
     if order not in (sorted(delivered), sorted(delivered)[:-1]):
         return "actions.jsonl does not answer every observation but the last, in order and once."
+    return None
+
+
+def _timed(run: Run, found: Replay, answer: dict[str, Any], delivered: int) -> str | None:
+    """An answer is admitted once the time has passed that the clock charges for it; a late one does nothing."""
+    clock = parse_clock(run.run["identity"]["clock"])
+    charge, tick, late = answer["charge"], answer["tick"], answer["late"]
+    if clock.kind in ("paused", "latency") and charge != clock.cost_s:
+        return f"was charged {charge} s under the clock {run.run['identity']['clock']!r}."
+    due = delivered + periods(charge, run.run["action"]["rate_hz"]) * (found.periods[0] if found.periods else 0)
+    if late and (answer["applied"] or not delivered <= tick <= due):
+        return f"came late, and was carried out or admitted at tick {tick}, not between {delivered} and {due}."
+    if not late and (tick != due or charge > clock.limit_s):
+        return f"was admitted at tick {tick} after {charge} s; its observation was delivered at {delivered}, due {due}."
     return None
 
 
@@ -180,6 +193,7 @@ def _identity(run: Run, found: Replay) -> str | None:
         "identity.version": contract.version,
         "identity.history": contract.history,
         "identity.instances": plan["instances"],
+        "identity.clock": identity["clock"] if plan["clock"].startswith("replay:") else plan["clock"],
         "identity.contract": contract_digest(contract),
         "identity.budget": contract.budget_steps if plan["budget"] is None else plan["budget"],
         "contract.budget_steps": contract.budget_steps if plan["budget"] is None else plan["budget"],

@@ -189,12 +189,20 @@ def _statements(run: Run) -> Iterator[Statement]:
     answers = [
         Statement(entry["tick"], entry["observation"], 1, entry["act"], entry["operation"])
         for entry in run.lines(folder.ACTIONS)
-        if entry["act"] == "Stop"
-        or (entry["act"] == "Move" and entry["operation"] is not None)
-        # What is only said at an interface is no report; a system that reports says so.
-        or (entry["act"] == "Report" and run.run["reports"])
+        if not entry["late"] and _told(entry, run.run["reports"])
     ]
     return iter(sorted(deliveries + answers, key=lambda entry: (entry.observation, entry.order)))
+
+
+def _told(entry: dict[str, Any], reports: bool) -> bool:
+    """Return whether an answer tells the referee something; what is only said at an interface is no report."""
+    match entry["act"]:
+        case "Move":
+            return entry["operation"] is not None
+        case "Report":
+            return reports
+        case act:
+            return bool(act == "Stop")
 
 
 def _tell(found: Replay, statement: Statement) -> None:
