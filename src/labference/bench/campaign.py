@@ -33,9 +33,12 @@ TRIES = 2
 """Attempts at an episode within one run; only validity events are retried."""
 
 
-def register(plan: Plan, out: Path) -> None:
-    """Write the plan to `out`, or check that `out` already holds this experiment."""
-    _check(plan)
+def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
+    """Write the plan to `out`, or check that `out` already holds this experiment.
+
+    A `driven` population is run through sessions; its `policy` names who drives, and is not looked up.
+    """
+    _check(plan, driven)
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,7 @@ def register(plan: Plan, out: Path) -> None:
     write_atomically(path, {"condition": plan.condition(), "episodes": episodes})
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: Plan, driven: bool) -> None:
     """Refuse a plan that cannot be run, whatever its folder holds."""
     if plan.episodes < 1:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
@@ -64,7 +67,7 @@ def _check(plan: Plan) -> None:
     identity_of(plan.clock)
     if plan.instances and plan.instances != TWINS:
         find_members(contract, plan.instances)
-    if plan.policy != EXPERT:
+    if plan.policy != EXPERT and not driven:
         find_policy(plan.policy)
     if plan.action not in PROFILES:
         raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")

@@ -47,7 +47,7 @@ from .admit import Admitted, admit
 from .clock import PAUSED, Pace
 from .deliver import Courier
 from .oracle import Oracle
-from .system import Questions, System
+from .system import Questions, Receipt, System
 from .transition import check, schedule
 
 STATEMENT = (Report, StateReport, GeometryReport, Execute)
@@ -159,6 +159,8 @@ class Episode:
         self._courier = Courier(self.goal)
         if resumed is not None:
             self._courier.delivered, self._steps = resumed.delivered, resumed.steps
+        self._opened = 0
+        self._carried = (0, False)
         self._statements = 0
         self._look = True
         self._driving = False
@@ -229,6 +231,7 @@ class Episode:
         if cameras:
             self._clock.rendering += time.perf_counter() - started
         number, tick = self._courier.delivered + 1, self.world.tick
+        self._opened = number if self.referee.pending else self._opened
         opened = self.referee.deliver(number, tick)
         assists = self._oracle.supports(number, tick, self._readings()) if self._oracle is not None else ()
         delivery = self._courier.deliver(senses, assists)
@@ -238,6 +241,7 @@ class Episode:
         self._judged(opened)
         if self.tap is not None:
             self.tap(delivery.observation)
+        self.system.receive(Receipt(number, self.referee.evidence, self._opened, self._steps, *self._carried))
         started = time.perf_counter()
         try:
             answer = yield delivery.observation
@@ -401,6 +405,7 @@ class Episode:
         self._queue.clear()
         if answer is None:
             return
+        self._carried = len(answer.applied), answer.late
         act = answer.act
         stated = act.commits if isinstance(act, Move) else None
         if isinstance(act, Report | GeometryReport | Execute):

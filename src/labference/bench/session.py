@@ -11,7 +11,7 @@ from labference.wire import ActionSpec, Capabilities, Goal, Observation, Operati
 
 from .laboratory import Laboratory, Result
 from .plan import Plan
-from .system import System
+from .system import Receipt, System
 
 ABANDONED = "The session was closed before the episode had ended."
 
@@ -24,6 +24,7 @@ class Driven(System):
         self.capabilities = codec.copy(capabilities)
         self.goal: Goal | None = None
         self.spec: ActionSpec | None = None
+        self.receipt: Receipt | None = None
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Keep what a tested system would be told."""
@@ -31,6 +32,10 @@ class Driven(System):
 
     def witness(self, observation: Observation, operation: Operation | None) -> None:
         """Take in nothing."""
+
+    def receive(self, receipt: Receipt) -> None:
+        """Keep the receipt of the last delivery."""
+        self.receipt = receipt
 
     def act(self, observation: Observation) -> object:
         """Refuse: whoever drives the session answers."""
@@ -67,6 +72,13 @@ class Session:
         if self._driven.spec is None:
             raise PlanError("The session has not begun; call begin() first.")
         return self._driven.spec
+
+    @property
+    def receipt(self) -> Receipt:
+        """Return the receipt of the last observation; known once the session has begun."""
+        if self._driven.receipt is None:
+            raise PlanError("The session has not begun; call begin() first.")
+        return self._driven.receipt
 
     @property
     def capabilities(self) -> Capabilities:

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TypeVar
 
@@ -29,6 +29,26 @@ T = TypeVar("T")
 
 Questions = Generator[Observation, object, T]
 """Yields observations and is sent the answer to each; what answering raises is thrown in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an agent bridge may say of a delivery; none of it tells whether anything was right.
+
+    observation  number of the delivery
+    evidence     version of the evidence delivered so far: it grows when something happened, and is seen by everybody
+    opened       number of the delivery that opened the choice which is pending, or was last; 0 before the first
+    steps        control steps carried out so far
+    applied      commands of the last answer that reached the robot
+    late         whether the last answer came too late to be carried out
+    """
+
+    observation: int
+    evidence: int
+    opened: int
+    steps: int
+    applied: int = 0
+    late: bool = False
 
 
 def answered(questions: Questions[T], system: System) -> T:
@@ -86,6 +106,9 @@ class System:
         if not isinstance(policy, Witness):
             raise Refusal("unsupported", f"{self.name!r} declared to take a prefix, and has no witness().")
         self._ask(lambda: policy.witness(codec.copy(observation), codec.copy(operation)))
+
+    def receive(self, receipt: Receipt) -> None:
+        """Take note of what was delivered; a tested system is told nothing of it."""
 
     def act(self, observation: Observation) -> object:
         """Return the answer to `observation`, whatever it is."""
