@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -510,3 +511,47 @@ def test_a_supported_branch_differs_from_the_base_after_the_handoff_only(tmp_pat
     assert not any(event["event"] == "Grasped" for event in events[0])
     assert any(event["event"] == "Grasped" and event["item"] == "10 g" for event in events[1])
     assert contract.name == one.task
+
+
+# --- a prefix of operations in the recall task: what was seen before the hood decides
+
+
+@pytest.fixture(scope="module")
+def recalled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Return the attempts of systems that take over after the hood, from the same two starts."""
+    one = registered("recall-extended", starts=2, branches=("",), budget=700, operations=2)
+    found = {}
+    for policy in ("reader", "planned", "old_position"):
+        ended = results(one, policy, tmp_path_factory.mktemp(policy) / "out")
+        assert [entry.status for entry in ended] == ["scored", "scored"], ended
+        found[policy] = [entry.path for entry in ended]
+    return found
+
+
+def test_a_reader_that_was_shown_the_placement_fetches_the_tube_after_the_hood(recalled: dict[str, list[Path]]) -> None:
+    for path in recalled["reader"]:
+        run_ = read_run(path)
+        assert run_.scores is not None and run_.scores["verdict"]["valid"], run_.scores
+        chosen = [event for event in run_.lines("events.jsonl") if event["event"] == "Chosen"]
+        assert chosen[-1]["operation"]["kind"] == "retrieve" and chosen[-1]["correct"]
+        assert chosen[-1]["tick"] >= run_.run["handoff"], "the prefix has placed it, the reader has fetched it"
+
+
+@pytest.mark.parametrize("policy", ["planned", "old_position"])
+def test_systems_that_remember_a_place_in_the_room_go_there_from_the_same_checkpoint(
+    recalled: dict[str, list[Path]], policy: str
+) -> None:
+    for path, same in zip(recalled[policy], recalled["reader"], strict=True):
+        run_, reader = read_run(path), read_run(same)
+        assert run_.run["checkpoint"] == reader.run["checkpoint"]
+        placed = next(event for event in run_.lines("events.jsonl") if event["event"] == "Confirmed")
+        assert placed["tick"] < run_.run["handoff"]
+        said = next(entry for entry in run_.lines("interfaces.jsonl") if entry["scope"] == "geometry")
+        hole = next(target for target in said["said"] if target["name"] != "region")
+        contract, one = find_task("recall-extended"), registered("recall-extended")
+        instance, seeds = draw(contract, one.campaign, run_.run["identity"]["index"])
+        setup = lay_out(contract, instance, seeds)
+        before, after = (contract.regions(setup.fixtures | more)[hole["name"]].mouth for more in ({}, setup.after))
+        off = [math.dist(hole["position"][:2], mouth[:2]) for mouth in (before, after)]
+        assert off[0] < 0.006 < 0.03 < off[1], "where it was before the rack moved"
+        assert not run_.scores["verdict"]["valid"]  # type: ignore[index]

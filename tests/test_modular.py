@@ -16,8 +16,9 @@ from labference.motion import Arm
 from labference.policies import BUILT_IN, make_policy
 from labference.policies.damaged import BIAS, MISREADING, DropsGrasps, MisplacesItems, MisreadsDisplay
 from labference.policies.loading import LoadingByPlan, LoadingBySight
-from labference.policies.modular import Modular, Seen, replaced, work
+from labference.policies.modular import Modular, Seen, informed, replaced, work
 from labference.policies.recalling import Recalling
+from labference.policies.tube_hands import TubeLook
 from labference.policies.weighing_by_sight import WeighingBySight
 from labference.records.strict import plain
 from labference.sight import Item, Naming, Pan, Shown, TubesView, WeighingView
@@ -49,6 +50,7 @@ from labference.wire.support import SCOPES
 from labference.wire.tubes import HOLES, SLOTS, opposite
 
 DOWN = (0.0, 0.0, -1.0)
+REMEMBERING = ("reader", "planned", "old_position")
 MODULAR = [name for name in BUILT_IN if name != "still"]
 WEIGHING = find_task("weighing-basic").goal(draw(find_task("weighing-basic"), 0, 0)[0])
 LOADING = find_task("centrifuge-extended").goal(draw(find_task("centrifuge-extended"), 0, 0)[0])
@@ -193,6 +195,49 @@ def test_candidates_correct_what_was_found_and_replace_what_was_not_by_its_own_n
     assert set(replaced((), every, Operation("put", "a", "d"))) == {at["a"], at["d"]}
     own = (Target("stranger", (1.0, 1.0, 1.0), DOWN),)
     assert own[0] in replaced(own, every, Operation("put", "a", "d"))
+
+
+def test_information_adds_to_what_was_seen_and_a_replacement_stands_in_its_place() -> None:
+    own = (Fact("display", 90.0), Fact("hand", "empty"))
+    told = (Fact("display", 130.0), Fact("steady", True))
+    assert set(informed(own, Assist("semantic", "assist", facts=told))) == {*told, own[1]}
+    assert informed(own, Assist("semantic", "replace", facts=told)) == told
+    assert informed(own, None) == own
+
+
+def test_a_tube_is_brought_to_the_square_that_only_the_candidates_show() -> None:
+    """Where the eyes see neither rack nor square, geometry assistance leads the hands from the hole to the square."""
+    reached: list[Any] = []
+    contract = find_task("recall-extended")
+    every = tuple(Target(name, (0.4, index / 100, 0.1), DOWN) for index, name in enumerate(contract.candidates()))
+    at = {target.name: target.position for target in every}
+    import labference.policies.recalling as hands
+
+    def reach(arm: Arm, shown: Observation, where: Any, *rest: Any) -> Any:
+        reached.append(tuple(where))
+        return (yield Wait(1.0))
+
+    def look(arm: Arm, shown: Observation) -> Any:
+        shown = yield Wait(0.5)
+        return TubeLook(shown, NOTHING)
+
+    parts = Recalling(Arm(), np.random.default_rng(0), "hole")
+    parts.witness(observation(), Operation("insert", "tube", "B3"))
+    held = iter((False, False, True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hands, "take", reach)
+        patch.setattr(hands, "put_down", reach)
+        patch.setattr(hands, "look", look)
+        patch.setattr(hands, "holding", lambda shown: next(held, True))
+        assist = (Assist("geometry", "assist", targets=every),)
+        converse(parts, lambda act: assist if isinstance(act, GeometryReport) else (), 8)
+    hole, square = reached[:2]
+    assert hole[:2] == at["B3"][:2] and square == at["region"][:2]
+
+
+def test_nobody_acts_on_a_hand_of_which_nothing_is_certain() -> None:
+    parts = Recalling(Arm(), np.random.default_rng(0), "hole")
+    assert parts.decide(tuple(Fact(hole, "empty") for hole in HOLES), 0.0) == Operation("wait")
 
 
 def test_a_slot_that_was_not_found_is_taken_from_the_candidates_and_not_the_tube_that_comes_first() -> None:
@@ -349,7 +394,7 @@ def test_built_in_systems_expose_every_interface(name: str) -> None:
     assert isinstance(policy, Modular)
     declared = policy.open()
     assert declared.sites == SCOPES and set(declared.accepts) == {"semantic", "decision", "geometry"}
-    assert not declared.reports and declared.witnesses == (name in ("planned",))
+    assert not declared.reports and declared.witnesses == (name in REMEMBERING)
 
 
 def test_a_plan_goes_on_where_the_prefix_left_it() -> None:

@@ -17,12 +17,13 @@ from conftest import Attempt
 from labference.bench.laboratory import Laboratory, Unsupported
 from labference.bench.oracle import Oracle
 from labference.bench.reference import Reference
+from labference.policies.modular import replaced
 from labference.records.strict import plain
 from labference.score.audit import audit
 from labference.tasks import all_tasks, find_task
 from labference.truth.contract import TaskContract
 from labference.truth.draw import draw
-from labference.truth.events import Grasped, Lifted, Settled
+from labference.truth.events import Grasped, Lifted, Released, Settled
 from labference.truth.identity import PlanError, Seeds
 from labference.truth.support import Intervention, SupportError, check, parse, supplied
 from labference.wire import (
@@ -40,6 +41,7 @@ from labference.wire import (
     codec,
 )
 from labference.wire.support import MODES, SCOPES
+from labference.wire.tubes import HOLES
 
 TASKS = all_tasks()
 Contract = TaskContract[Any, Any]
@@ -127,7 +129,8 @@ def test_facts_are_public_names_with_public_words_and_what_a_display_shows(contr
         goal = contract.goal(instance)
         facts = contract.facts(state, SHOWN)
         words = {*goal.items, *goal.places, *contract.places, "hand", "empty", "tube", "display", "steady"}
-        assert facts and len({fact.name for fact in facts}) == len(facts)
+        assert len({fact.name for fact in facts}) == len(facts)
+        assert facts or contract.evidence(state) is None, "where something is asked, something is certified"
         for fact in facts:
             assert fact.name in words and type(fact.value) in (str, bool, float)
             assert fact.value in words if isinstance(fact.value, str) else True
@@ -184,6 +187,54 @@ def test_a_tube_that_is_stuck_in_a_hole_or_in_the_hand_is_not_certified_elsewher
     state = contract.start(draw(contract, 0, 0)[0])
     taken = contract.update(contract.update(state, Grasped(1, "50 g", "table", 1)), Lifted(2, "50 g", 1))
     assert Fact("50 g", "table") not in contract.facts(taken, SHOWN), "it is in the hand"
+
+
+RECALL = find_task("recall-extended")
+PUT = Settled(9, "tube", "unseated", "stand", 1)
+"""A tube that was let go in a hole and hangs at its rim, or stands on it."""
+
+
+def recalled(*events: Any, scored: bool = False) -> dict[str, Any]:
+    """Return the facts of a recall after `events`."""
+    instance, _ = draw(RECALL, 0, 0)
+    state = RECALL.scored(instance) if scored else RECALL.start(instance)
+    for event in events:
+        state = RECALL.update(state, event)
+    return {fact.name: fact.value for fact in RECALL.facts(state, ())}
+
+
+TAKEN = (Grasped(1, "tube", "stand", 1), Lifted(2, "tube", 1))
+
+
+def test_no_hole_is_certified_empty_while_a_tube_hangs_unseated_in_one_of_them() -> None:
+    """Which hole it hangs in, no predicate says: seated tubes are in theirs, of every other hole nothing is certain."""
+    before, unseated = recalled(), recalled(*TAKEN, Released(3, "tube", 1), PUT)
+    holes = {name: value for name, value in unseated.items() if name in HOLES}
+    assert holes == {name: value for name, value in before.items() if name in HOLES and value == "tube"} and holes
+    assert unseated["region"] == "empty" and unseated["hand"] == "empty"
+    again = recalled(*TAKEN, Released(3, "tube", 1), PUT, Grasped(11, "tube", "unseated", 2), Lifted(12, "tube", 2))
+    assert again["hand"] == "tube" and not any(value == "empty" for name, value in again.items() if name in HOLES)
+
+
+def test_nothing_is_certified_of_a_tube_between_the_hand_and_its_rest() -> None:
+    """It may hang in a hole already; in the hand it is not any more, or not yet."""
+    for events in ((TAKEN[0],), (*TAKEN, Released(3, "tube", 1))):
+        loose = recalled(*events)
+        assert "hand" not in loose and set(loose.values()) == {"tube"}
+    held, instance = recalled(*TAKEN), draw(RECALL, 0, 0)[0]
+    assert {name for name in HOLES if held[name] == "empty"} == set(HOLES) - set(instance.others)
+
+
+def test_a_tube_somewhere_else_may_lean_over_the_region_too() -> None:
+    lost = recalled(*TAKEN, Released(3, "tube", 1), Settled(9, "tube", "elsewhere", "stand", 1))
+    assert "region" not in lost and not any(value == "empty" for name, value in lost.items() if name in HOLES)
+
+
+def test_a_hole_from_which_a_tube_is_being_lifted_is_neither_taken_nor_empty() -> None:
+    hole = RECALL.scored(draw(RECALL, 0, 0)[0]).bound
+    lifted = recalled(Grasped(1, "tube", hole, 1), Lifted(2, "tube", 1), scored=True)
+    assert hole not in lifted and lifted["hand"] == "tube"
+    assert {*lifted} == {*HOLES, "region", "hand"} - {hole}
 
 
 @every_task
@@ -356,6 +407,49 @@ def test_where_the_sample_is_remains_the_systems_to_remember() -> None:
         assert "tube" not in {target.name for target in reply.targets}
     finally:
         bench.world.close()
+
+
+@pytest.mark.parametrize("scope", ["semantic", "decision", "geometry"])
+def test_the_reader_takes_assistance_at_the_first_opportunity_of_every_task(
+    bench: Laboratory, scope: str, attempt: Callable[..., Attempt]
+) -> None:
+    """Delivered with the observation that opens the opportunity, and recorded once."""
+    ended = attempt("reader", support=f"{scope}:assist", bench=bench, budget=12)
+    assert ended.result.status == "scored" and ended.result.reason == "budget", ended.result
+    assert audit(ended.result.path).difference is None
+    given = [entry for entry in ended.interfaces if entry["supplied"] is not None]
+    (first, *_) = given
+    opened = ended.named("Opened")[0]
+    assert (first["scope"], first["mode"], first["site"]) == (scope, "assist", "observation")
+    assert (first["opportunity"], first["observation"]) == (opened["opportunity"], opened["observation"])
+    assert len(given) == len({entry["opportunity"] for entry in given})
+    contract, instance = bench.contract, draw(bench.contract, 0, 0)[0]
+    content = first["supplied"]["operation"] if scope == "decision" else first["supplied"]
+    if scope == "decision":
+        assert content == plain(supplied(contract.legal(contract.start(instance))))
+    if scope == "semantic":
+        assert {fact["name"] for fact in content["facts"]} >= {
+            fact.name for fact in contract.facts(contract.start(instance), ())
+        }
+    if scope == "geometry":
+        assert [target["name"] for target in content["targets"]] == list(contract.candidates())
+
+
+@every_task
+def test_candidates_give_the_hands_all_that_an_operation_needs_where_nothing_is_seen(contract: Contract) -> None:
+    """All but the item itself where "the tube" would say which one is meant."""
+    every = tuple(Target(name, (0.1, 0.2, 0.3), DOWN) for name in contract.candidates())
+    for _, state in states(contract):
+        for operation in contract.legal(state):
+            if operation.kind in ("wait", "stop"):
+                continue
+            needed = {name for name in contract.frames(operation) if name in contract.candidates()}
+            assert {target.name for target in replaced((), every, operation)} >= needed
+            assert {target.name for target in replaced((), every, operation)} <= {
+                *needed,
+                operation.item,
+                operation.place,
+            }
 
 
 # --- in the loop

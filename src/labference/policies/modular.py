@@ -17,6 +17,7 @@ from labference.motion.player import Player
 from labference.wire import (
     Act,
     ActionSpec,
+    Assist,
     Capabilities,
     Execute,
     Fact,
@@ -35,6 +36,8 @@ from labference.wire.support import SCOPES
 
 PATIENCE_S = 1.0
 """Wait before another look [s]."""
+AIMS = {"retrieve": ("region",)}
+"""Where an operation leads that does not name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,7 @@ def work(parts: Parts, observation: Observation) -> Script[None]:
     while True:
         seen = yield from parts.look(observation)
         observation = yield StateReport(seen.facts)
-        given = observation.support("semantic")
-        facts = seen.facts if given is None else given.facts
+        facts = informed(seen.facts, observation.support("semantic"))
         operation = parts.decide(facts, observation.senses.time)
         observation = yield Report(operation)
         given = observation.support("decision")
@@ -101,10 +103,18 @@ def work(parts: Parts, observation: Observation) -> Script[None]:
         parts.done(operation)
 
 
+def informed(own: tuple[Fact, ...], given: Assist | None) -> tuple[Fact, ...]:
+    """Return the own facts, those that were given in their place, or both where they only add to the own."""
+    if given is None:
+        return own
+    names = {fact.name for fact in given.facts}
+    return given.facts if given.mode == "replace" else (*given.facts, *(fact for fact in own if fact.name not in names))
+
+
 def replaced(own: tuple[Target, ...], given: tuple[Target, ...], operation: Operation) -> tuple[Target, ...]:
     """Return the own targets with what was given in their place, and what was given of the things of `operation`."""
     by_name = {target.name: target for target in given}
-    wanted = {operation.item, operation.place, *(target.name for target in own)}
+    wanted = {operation.item, operation.place, *AIMS.get(operation.kind, ()), *(target.name for target in own)}
     kept = tuple(target for target in own if target.name not in by_name)
     return (*kept, *(target for name, target in by_name.items() if name in wanted))
 

@@ -19,7 +19,7 @@ class Planned(Modular):
     In recall the plan is a position in the room: that of the hole it chose, where the rack stood at first.
     """
 
-    name, version, cameras = "planned", "1", TUBE_CAMERAS
+    name, version, cameras = "planned", "2", TUBE_CAMERAS
     stateful = True
 
     def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
@@ -34,7 +34,8 @@ class Planned(Modular):
 class OldPosition(Modular):
     """Look where the tube has come to rest, and return to that position in the room, wherever the rack is by then."""
 
-    name, version, cameras = "old_position", "1", TUBE_CAMERAS
+    name, version, cameras = "old_position", "2", TUBE_CAMERAS
+    stateful = True
 
     def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
         """Return eyes and hands of the reader with a memory of places in the room."""

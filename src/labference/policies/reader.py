@@ -17,7 +17,8 @@ from .weighing_by_sight import WeighingBySight
 class Reader(Modular):
     """Weigh, load and recall by sight: look before each operation, and remember what has been seen in an episode."""
 
-    name, version, optional = "reader", "3", (*CAMERAS, *TUBE_CAMERAS)
+    name, version, optional = "reader", "4", (*CAMERAS, *TUBE_CAMERAS)
+    stateful = True
 
     def assemble(self, goal: Goal, arm: Arm, chance: np.random.Generator) -> Parts:
         """Return the parts for the task that the vocabulary of the goal speaks of."""

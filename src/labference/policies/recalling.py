@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from labference.motion import Arm
-from labference.sight import SeenTube, TubesView
+from labference.sight import RackView, SeenTube, TubesView, see_tubes
 from labference.wire import Fact, Observation, Operation, Script, Target
 from labference.wire.tubes import HOLE_DEPTH, HOLES
 
@@ -39,6 +39,7 @@ class Recalling:
         self._before: frozenset[str] | None = None
         self._hole = ""
         self._at: Point | None = None
+        self._rack: RackView | None = None
         self._placed = self._fetching = self._tried = False
         self._agreed: float | None = None
 
@@ -50,7 +51,7 @@ class Recalling:
             last = yield from self._after_hood(last.observation)
         else:
             last = yield from look(self._arm, observation)
-        if self._before is None and last.view.rack is not None:
+        if self._before is None and not self._fetching and last.view.rack is not None:
             self._before = frozenset(last.view.rack.seats)
             if len(self._before) == 1 and len(last.view.at("stand")) != 1:
                 self._before, self._placed = frozenset(), True
@@ -62,6 +63,8 @@ class Recalling:
     def decide(self, facts: tuple[Fact, ...], now: float) -> Operation:
         """Take the tube, insert it in a free hole, and later retrieve it from the remembered one."""
         found = {fact.name: fact.value for fact in facts}
+        if HAND not in found:  # nobody can tell whether the hand has let go of what it held
+            return WAIT
         if not self._fetching:
             free = [hole for hole in HOLES if found.get(hole) == EMPTY]
             if self._hole not in free:
@@ -123,7 +126,20 @@ class Recalling:
         self._tried |= operation.kind == "retrieve"
 
     def witness(self, observation: Observation, operation: Operation | None) -> None:
-        """Take in nothing: what it remembers it has to have seen itself, from where it looks."""
+        """Remember from a prefix what it would have remembered acting itself: where the tube came to rest.
+
+        A prefix goes on from a placement to the next choice, so the hood has been there by its end.
+        """
+        placed = operation is not None and operation.kind == "insert"
+        looks = observation.senses.frames and (placed or self._rack is None)
+        rack = see_tubes(observation.senses).rack if looks else None
+        if rack is not None and self._rack is None:
+            self._before, self._rack = frozenset(rack.seats), rack
+        if operation is not None and placed:
+            self._placed = self._fetching = True
+            self._hole = operation.place
+            self._at = None if self._rack is None else self._rack.hole(operation.place)
+            self._bind(rack)
 
     def _after_hood(self, observation: Observation) -> Script[TubeLook]:
         self._fetching = True
@@ -132,12 +148,15 @@ class Recalling:
 
     def _remember(self, view: TubesView) -> None:
         """Bind the tube to the hole that is taken now and was not before; without one, to the hole that was meant."""
-        if view.rack is None:
+        self._bind(view.rack)
+
+    def _bind(self, rack: RackView | None) -> None:
+        if rack is None:
             return
-        new = set(view.rack.seats) - (self._before or frozenset())
+        new = set(rack.seats) - (self._before or frozenset())
         if new and (self._by != "plan" or self._at is None):
             self._hole = min(new)
-            x, y, z = view.rack.seats[self._hole].cap.base
+            x, y, z = rack.seats[self._hole].cap.base
             self._at = (x, y, z + SEATED * HOLE_DEPTH)
 
 

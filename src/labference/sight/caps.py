@@ -149,7 +149,8 @@ def _disc(flat: np.ndarray, face: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     `flat` (h, w, 2) [m] are places on its plane, `face` and `hidden` (h, w) whether the top, or something in front of
     it, is seen there. Hidden places count as a part of the top where the disc found so far has them.
     """
-    centre = flat[face & (np.hypot(flat[..., 0], flat[..., 1]) < AROUND)].mean(axis=0) if face.any() else np.zeros(2)
+    near = face & (np.hypot(flat[..., 0], flat[..., 1]) < AROUND)
+    centre = flat[near].mean(axis=0) if near.any() else np.zeros(2)
     for _ in range(60):
         away = np.hypot(*np.moveaxis(flat - centre, -1, 0))
         own = (face & (away < AROUND)) | (hidden & (away < FLAT))

@@ -439,11 +439,22 @@ class Recall(Defaults):
         return Transition(HOOD, inside, replace(inside, y=HOOD_ASIDE), WAITING, change)
 
     def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
-        """Return which places hold a tube; which tube is the sample is remembered, not seen."""
+        """Return which places hold a tube, as far as that is certain; which tube is the sample is remembered, not seen.
+
+        A tube that stands unseated, or has left the hand and not come to rest, may be in any hole that none is seated
+        in; one that lies or leans somewhere else may be on the marked region too. A hole from which one is being lifted
+        is neither.
+        """
         del readings  # no instrument here
+        loose = state.in_hand - state.lifted
         taken = {place for item, place in state.located if item not in state.in_hand}
-        holding = Fact(HAND, TAKEN if state.in_hand else EMPTY)
-        return (*(Fact(place, TAKEN if place in taken else EMPTY) for place in (*HOLES, REGION)), holding)
+        astray = {place for _, place in state.located} & {UNSEATED, ELSEWHERE}
+        unknown = {place for item, place in state.located if item in state.in_hand}
+        unknown |= {*HOLES} if astray or loose else set()
+        unknown |= {REGION} if ELSEWHERE in astray or loose else set()
+        places = tuple(place for place in (*HOLES, REGION) if place in taken or place not in unknown)
+        holding = () if loose else (Fact(HAND, TAKEN if state.in_hand else EMPTY),)
+        return (*(Fact(place, TAKEN if place in taken else EMPTY) for place in places), *holding)
 
     def frames(self, operation: Operation) -> tuple[str, ...]:
         """Return the hole of an insertion, hole and region of a retrieval; what is picked is the tube in the stand."""
