@@ -25,8 +25,11 @@ from labference.wire import (
     Goal,
     Move,
     Operation,
+    Parameter,
+    Perform,
     Refusal,
     Report,
+    Setting,
     StateReport,
     Stop,
     Target,
@@ -405,3 +408,56 @@ def test_refusals_do_not_depend_on_the_task() -> None:
             admit(Move(with_entry(3, 1.0)), JOINT, goal, REPORTING)
         sentences.add(str(caught.value))
     assert len(sentences) == 1
+
+
+POURING = replace(
+    GOAL,
+    parameters=(
+        Setting("add", "amount", "g", 0.1, 50.0, 1.0),
+        Setting("add", "gain", "", 0.0, 2.0, 0.2),
+        Setting("remove", "seconds", "s", 1.0, 60.0, 5.0),
+    ),
+)
+PERFORMING = Capabilities("performing", "1", performs=True)
+
+
+def performed(*parameters: Parameter) -> Perform:
+    act = admit(Perform(ADD, parameters), JOINT, POURING, PERFORMING).act
+    assert isinstance(act, Perform)
+    return act
+
+
+def test_a_performed_operation_gets_every_parameter_of_its_kind() -> None:
+    assert performed().parameters == (Parameter("amount", 1.0), Parameter("gain", 0.2))
+    assert performed(Parameter("gain", 2)).parameters == (Parameter("amount", 1.0), Parameter("gain", 2.0))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "said"),
+    [
+        (
+            (Parameter("amount", 51.0),),
+            "out_of_range",
+            "Parameter 'amount' of operation 'add' is 51; 0.1 to 50 g works.",
+        ),
+        ((Parameter("gain", -1.0),), "out_of_range", "0 to 2 works."),
+        ((Parameter("amount", float("nan")),), "nonfinite", "is nan"),
+        ((Parameter("seconds", 5.0),), "unknown_operation", "parameters: 'amount', 'gain'."),
+        ((Parameter("amount", 1.0), Parameter("amount", 2.0)), "unknown_operation", "no second or other 'amount'"),
+        ((Parameter("amount", "much"),), "dtype", "not str"),  # type: ignore[arg-type]
+        ([Parameter("amount", 1.0)], "dtype", "not list"),
+        (("amount",), "dtype", "tuple of Parameter"),
+    ],
+)
+def test_parameters_that_no_hands_could_follow_are_refused(parameters: Any, kind: str, said: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        performed(*parameters) if isinstance(parameters, tuple) else admit(
+            Perform(ADD, parameters), JOINT, POURING, PERFORMING
+        )
+    assert caught.value.kind == kind and said in str(caught.value)
+
+
+def test_the_bench_lends_its_hands_to_those_who_declared_it_and_for_operations_of_the_goal() -> None:
+    assert refusal(Perform(ADD)).kind == "unsupported"
+    assert "performs=True" in str(refusal(Perform(ADD)))
+    assert refusal(Perform(Operation("drink", "10 g", "pan")), capabilities=PERFORMING).kind == "unknown_operation"

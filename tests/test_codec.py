@@ -31,11 +31,14 @@ from labference.wire import (
     Move,
     Observation,
     Operation,
+    Parameter,
+    Perform,
     Reading,
     Refusal,
     Report,
     RobotState,
     Senses,
+    Setting,
     StateReport,
     Stop,
     Target,
@@ -76,7 +79,9 @@ readings = st.builds(Reading, text, st.none() | numbers, text, st.booleans(), te
 senses = st.builds(
     Senses, numbers, robots, st.lists(frames, max_size=2).map(tuple), st.lists(readings, max_size=2).map(tuple)
 )
-goals = st.builds(Goal, text, words, words, words)
+numerals = st.builds(Setting, text, text, text, numbers, numbers, numbers)
+goals = st.builds(Goal, text, words, words, words, st.lists(numerals, max_size=2).map(tuple))
+parameters = st.builds(Parameter, text, numbers)
 facts = st.builds(Fact, text, numbers | text | st.booleans())
 points = st.tuples(numbers, numbers, numbers)
 targets = st.builds(Target, text, points, points)
@@ -88,7 +93,7 @@ nouns = st.one_of(
     st.builds(
         Capabilities,
         *(text, text, words, words, st.booleans(), st.booleans(), st.booleans()),
-        *(words, words, words, st.booleans()),
+        *(words, words, words, st.booleans(), st.booleans()),
     ),
     assists,
     st.builds(Execute, operations),
@@ -99,10 +104,13 @@ nouns = st.one_of(
     st.builds(Move, hnp.arrays(np.float64, st.tuples(st.integers(0, 3), st.just(8))), st.none() | operations),
     st.builds(Observation, st.integers(), goals, senses, given_),
     operations,
+    parameters,
+    st.builds(Perform, operations, st.lists(parameters, max_size=3).map(tuple)),
     readings,
     st.builds(Report, operations),
     robots,
     senses,
+    numerals,
     st.builds(StateReport, said),
     st.just(Stop()),
     targets,
@@ -165,7 +173,7 @@ def test_a_copy_shares_no_memory_with_the_original_nor_with_the_message(noun: An
 
 def test_every_public_noun_has_a_round_trip_above() -> None:
     tried = {ActionSpec, Assist, Capabilities, Execute, Fact, Frame, GeometryReport, Goal, Move, Observation, Operation}
-    tried |= {Reading, Report, RobotState, Senses, StateReport, Stop, Target, Wait}
+    tried |= {Parameter, Perform, Reading, Report, RobotState, Senses, Setting, StateReport, Stop, Target, Wait}
     assert set(codec.PUBLIC) == tried
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,19 @@ def agree(one: Block, two: Block) -> bool:
     )
 
 
+WET = Channels(
+    CHANNELS.items, CHANNELS.surfaces, CHANNELS.cells, CHANNELS.fixtures, 0.002, ("beaker", "tube"), ("meter",)
+)
+
+
+def wet(entry: Block, seed: int) -> Block:
+    """Return the block with liquid and a sample at the edges of what fits."""
+    rng, edge = np.random.default_rng([seed, abs(entry.tick)]), np.iinfo(np.int64)
+    liquid = rng.integers(edge.min, edge.max, 3, dtype=np.int64, endpoint=True)
+    sample = np.array([[rng.normal(7, 3), 10.0 ** rng.normal(2, 5), np.nan, float(rng.integers(-1, 2))]])
+    return replace(entry, liquid=liquid, sample=sample)
+
+
 def run_of(lengths: list[int], start: int = -1500) -> list[Block]:
     blocks, tick = [], start
     for length in lengths:
@@ -68,6 +81,25 @@ def run_of(lengths: list[int], start: int = -1500) -> list[Block]:
 
 
 # --- measurements
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=8))
+def test_liquids_and_samples_come_back_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int]
+) -> None:
+    blocks = [wet(entry, number) for number, entry in enumerate(run_of(lengths))]
+    found = list(read_blocks(write(tmp_path_factory.mktemp("m") / "m.bin", blocks), WET))
+    assert all(agree(one, two) for one, two in zip(found, blocks, strict=True))
+    for one, two in zip(found, blocks, strict=True):
+        assert one.liquid.tobytes() == two.liquid.tobytes() and one.sample.tobytes() == two.sample.tobytes()
+
+
+def test_a_laboratory_without_liquid_records_none(tmp_path: Path) -> None:
+    dry = write(tmp_path / "dry.bin", run_of([40, 40])).stat().st_size
+    damp = write(tmp_path / "wet.bin", [wet(entry, 1) for entry in run_of([40, 40])]).stat().st_size
+    assert dry < damp
+    assert all(entry.liquid.size == entry.sample.size == 0 for entry in read_blocks(tmp_path / "dry.bin", CHANNELS))
 
 
 @settings(max_examples=25, deadline=None)

@@ -361,6 +361,7 @@ def test_a_delivered_message_holds_no_word_or_number_of_the_evaluator(bench: Lab
     head = json.loads(message[4 : 4 + size])
     public = {"noun", "id", "goal", "senses", "instruction", "kinds", "items", "places", "time", "robot", "frames"}
     public |= {"assists", "readings", "joints", "velocities", "opening", "tcp", "command", "array", "shape"}
+    public |= {"parameters", "kind", "name", "unit", "low", "high", "default"}
     assert _keys(head) <= public
     hidden = [*plain(prepared.seeds).values(), *world.zero.values(), *prepared.setup.masses.values()]
     hidden += [value for value in plain(prepared.instance).values() if isinstance(value, float) and value]

@@ -19,6 +19,8 @@ from labference.wire import (
     Goal,
     Move,
     Operation,
+    Parameter,
+    Perform,
     Refusal,
     Report,
     StateReport,
@@ -27,7 +29,7 @@ from labference.wire import (
     Wait,
 )
 
-ACTS = (Move, Wait, Report, Stop, StateReport, GeometryReport, Execute)
+ACTS = (Move, Wait, Perform, Report, Stop, StateReport, GeometryReport, Execute)
 LONGEST_REPORT = 64
 """Most facts or targets of one report."""
 LONGEST_WORD = 64
@@ -60,6 +62,10 @@ def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabiliti
         return Admitted(Wait(_seconds(answer.seconds), _look(answer.look)))
     if isinstance(answer, Stop):
         return Admitted(Stop())
+    if isinstance(answer, Perform):
+        _may(capabilities.performs, capabilities, "performs")
+        operation = _operation(answer.operation, goal)
+        return Admitted(Perform(operation, _parameters(answer.parameters, operation.kind, goal)))
     return Admitted(_statement(answer, goal, capabilities))
 
 
@@ -85,7 +91,7 @@ def _statement(
 
 def _may(declared: bool, capabilities: Capabilities, what: str) -> None:
     if not declared:
-        how = "reports=True" if what == "reports" else "sites=(...)"
+        how = f"{what}=True" if what in ("reports", "performs") else "sites=(...)"
         raise Refusal("unsupported", f"{capabilities.name!r} did not declare {what}; set Capabilities({how}).")
 
 
@@ -182,6 +188,26 @@ def _look(look: object) -> bool:
     if type(look) is not bool:
         raise Refusal("dtype", f"A look of type {type(look).__name__} is neither; send True or False.")
     return look
+
+
+def _parameters(parameters: object, kind: str, goal: Goal) -> tuple[Parameter, ...]:
+    """Return every parameter of an operation of `kind`, in the order of the goal, defaults filled in."""
+    settings = {setting.name: setting for setting in goal.parameters if setting.kind == kind}
+    given: dict[str, float] = {}
+    for parameter in _entries(parameters, Parameter):
+        name, value = _word(parameter.name), _number(parameter.value)
+        if name not in settings or name in given:
+            there = ", ".join(map(repr, settings)) or "none"
+            raise Refusal(
+                "unknown_operation", f"Operation {kind!r} takes no second or other {name!r}; parameters: {there}."
+            )
+        setting = settings[name]
+        if not setting.low <= value <= setting.high:
+            which = "out_of_range" if math.isfinite(value) else "nonfinite"
+            span = f"{setting.low:g} to {setting.high:g} {setting.unit}".strip()
+            raise Refusal(which, f"Parameter {name!r} of operation {kind!r} is {value:g}; {span} works.")
+        given[name] = value
+    return tuple(Parameter(name, given.get(name, setting.default)) for name, setting in settings.items())
 
 
 def _operation(operation: object, goal: Goal) -> Operation:

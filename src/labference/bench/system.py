@@ -157,7 +157,13 @@ def _check(capabilities: Capabilities) -> None:
         capabilities.accepts,
     )
     words = (capabilities.name, capabilities.version, *(word for entry in names for word in _all(entry)))
-    flags = (capabilities.depth, capabilities.readings, capabilities.reports, capabilities.witnesses)
+    flags = (
+        capabilities.depth,
+        capabilities.readings,
+        capabilities.reports,
+        capabilities.witnesses,
+        capabilities.performs,
+    )
     if not all(type(word) is str for word in words) or not all(type(flag) is bool for flag in flags):
         raise Refusal("unsupported", f"{capabilities!r} has a field of the wrong type.")
     if strange := {*capabilities.sites, *capabilities.accepts} - set(SCOPES):

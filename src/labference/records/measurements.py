@@ -1,8 +1,8 @@
 """Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
 File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask and
-generation per block, then the deflated fields in the order of `Block`. A frame holds about a second, so a kill loses at
-most that.
+generation per block, then the deflated fields in the order of `Block`; liquid and samples only where the laboratory has
+them. A frame holds about a second, so a kill loses at most that.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import BinaryIO
 
 import numpy as np
 
-from labference.truth.measurement import Block, Channels
+from labference.truth.measurement import NO_LIQUID, NO_SAMPLE, Block, Channels
 
 from .strict import DamagedError
 
 MAGIC = b"LFM3"
 FRAME_TICKS = 500
 FIELDS = ("pose", "speed", "touch", "opening", "force")
+WET = ("liquid", "sample")
 PER_BLOCK = ("ticks", "control", "generation")
 _HEAD = struct.Struct("<IiI")
 
@@ -82,6 +83,9 @@ def _fields(blocks: list[Block]) -> Iterator[bytes]:
     for name in FIELDS:
         yield _pack(np.concatenate([object.__getattribute__(block, name) for block in blocks]))
     yield _pack(np.stack([block.fixtures for block in blocks]))
+    for name in WET:
+        if object.__getattribute__(blocks[0], name).size:
+            yield _pack(np.stack([object.__getattribute__(block, name) for block in blocks]))
 
 
 def _pack(rows: np.ndarray) -> bytes:
@@ -124,14 +128,21 @@ def _split(tick: int, table: np.ndarray, data: bytes, channels: Channels) -> Ite
         ("float32", (ticks, cells)),
         ("int32", (len(table), len(channels.fixtures), 7)),
     ]
+    if channels.vessels:
+        layout.append(("int64", (len(table), len(channels.vessels) + 1)))
+    if channels.meters:
+        layout.append(("float64", (len(table), len(channels.meters), 4)))
     arrays, offset = [], 0
     for name, shape in layout:
         array, offset = _unpack(data, offset, np.dtype(name), shape)
         arrays.append(array)
-    fixtures = arrays.pop()
+    per_tick, fixtures, wet = arrays[:5], arrays[5], iter(arrays[6:])
+    liquid = next(wet) if channels.vessels else [NO_LIQUID] * len(table)
+    sample = next(wet) if channels.meters else [NO_SAMPLE] * len(table)
     start = 0
-    for (length, control, generation), standing in zip(table.tolist(), fixtures, strict=True):
+    for (length, control, generation), *standing in zip(table.tolist(), fixtures, liquid, sample, strict=True):
         rows = slice(start, start + length)
-        pose, speed, touch, opening, force = (array[rows] for array in arrays)
-        yield Block(tick + start, pose, speed, touch, opening, force, standing, control, generation)
+        pose, speed, touch, opening, force = (array[rows] for array in per_tick)
+        where, held, dipped = standing
+        yield Block(tick + start, pose, speed, touch, opening, force, where, control, generation, held, dipped)
         start += length

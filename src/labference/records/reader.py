@@ -34,7 +34,8 @@ class Run:
         """Return what the columns of the measurements mean."""
         channels = self.run["channels"]
         items, surfaces, cells, fixtures = (tuple(channels[name]) for name in KINDS)
-        return Channels(items, surfaces, cells, fixtures, channels["timestep"])
+        wet = (tuple(channels.get(name, ())) for name in ("vessels", "meters"))
+        return Channels(items, surfaces, cells, fixtures, channels["timestep"], *wet)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the measured blocks in order, the preparation first."""

@@ -16,6 +16,8 @@ TURN = 1e-5
 """Grid of quaternion components."""
 SPEED = 1e-4
 """Grid of linear [m/s] and angular [rad/s] speeds."""
+MASS = 1e-6
+"""Grid of liquid masses [g]."""
 
 LEFT, RIGHT, HAND, ITEM = 0, 1, 2, 3
 """Touch bits: left finger, right finger, any other part of hand or arm, another item. Surfaces follow."""
@@ -35,6 +37,8 @@ class Channels:
     cells      load cells, in the order of `Block.force`
     fixtures   instruments and racks that the environment may move, in the order of `Block.fixtures`
     timestep   physics step [s]
+    vessels    what holds liquid, in the order of `Block.liquid`
+    meters     instruments that are dipped into liquid, in the order of `Block.sample`
     """
 
     items: tuple[str, ...]
@@ -42,10 +46,16 @@ class Channels:
     cells: tuple[str, ...]
     fixtures: tuple[str, ...]
     timestep: float
+    vessels: tuple[str, ...] = ()
+    meters: tuple[str, ...] = ()
 
     def bit(self, surface: str) -> int:
         """Return the touch mask of `surface`."""
         return 1 << (FIRST_SURFACE + self.surfaces.index(surface))
+
+
+NO_LIQUID = np.empty(0, np.int64)
+NO_SAMPLE = np.empty((0, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,10 @@ class Block:
     fixtures  (f, 7) int32: where each fixture stands throughout the block, on the grid of `pose`
     control   who decides what happens: `POLICY`, `ENVIRONMENT`, or `HANDOFF` for the environment's last block
     generation  how often the environment has rebuilt free bodies
+    liquid    (v + 1,) int64: liquid in each vessel, and what was spilled so far, at the end of the block / MASS; empty
+              where there is no vessel
+    sample    (m, 4) float64: what the tip of each meter is in at the end of the block: pH, conductivity [uS/cm],
+              temperature [C], and the index of the vessel, -1 in the air
     """
 
     tick: int
@@ -73,6 +87,8 @@ class Block:
     fixtures: np.ndarray
     control: int = POLICY
     generation: int = 0
+    liquid: np.ndarray = field(default_factory=lambda: NO_LIQUID)
+    sample: np.ndarray = field(default_factory=lambda: NO_SAMPLE)
 
     @property
     def ticks(self) -> int:

@@ -12,8 +12,11 @@ from .observation import Observation as Observation
 from .observation import Reading as Reading
 from .observation import RobotState as RobotState
 from .observation import Senses as Senses
+from .observation import Setting as Setting
 from .operation import Move as Move
 from .operation import Operation as Operation
+from .operation import Parameter as Parameter
+from .operation import Perform as Perform
 from .operation import Report as Report
 from .operation import Stop as Stop
 from .operation import Wait as Wait

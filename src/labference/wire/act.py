@@ -6,12 +6,12 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from .observation import Observation
-from .operation import Move, Report, Stop, Wait
+from .operation import Move, Perform, Report, Stop, Wait
 from .support import Execute, GeometryReport, StateReport
 
 T = TypeVar("T")
 
-Act = Move | Wait | Report | Stop | StateReport | GeometryReport | Execute
+Act = Move | Wait | Perform | Report | Stop | StateReport | GeometryReport | Execute
 
 Script = Generator[Act, Observation, T]
 """A skill: yields acts, is sent the observation that follows each, returns what it found out."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .action import ActionSpec
-from .observation import Frame, Goal, Observation, Reading, RobotState, Senses
-from .operation import Move, Operation, Report, Stop, Wait
+from .observation import Frame, Goal, Observation, Reading, RobotState, Senses, Setting
+from .operation import Move, Operation, Parameter, Perform, Report, Stop, Wait
 from .policy import Capabilities
 from .refusal import Refusal
 from .support import Assist, Execute, Fact, GeometryReport, StateReport, Target
@@ -34,10 +34,13 @@ PUBLIC = (
     Move,
     Observation,
     Operation,
+    Parameter,
+    Perform,
     Reading,
     Report,
     RobotState,
     Senses,
+    Setting,
     StateReport,
     Stop,
     Target,

@@ -13,13 +13,29 @@ DEPTH_UNIT = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A number that `Perform` takes for operations of `kind`: `low` to `high` [unit], or `default`."""
+
+    kind: str
+    name: str
+    unit: str
+    low: float
+    high: float
+    default: float
+
+
+@dataclass(frozen=True, slots=True)
 class Goal:
-    """State the task in words, with the closed vocabulary of operations a report may use."""
+    """State the task in words, with the closed vocabulary of operations a report may use.
+
+    `parameters` are the numbers that performed operations take; empty where the bench lends nobody its hands.
+    """
 
     instruction: str
     kinds: tuple[str, ...]
     items: tuple[str, ...]
     places: tuple[str, ...]
+    parameters: tuple[Setting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

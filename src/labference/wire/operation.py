@@ -42,6 +42,25 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """One number that says how an operation is to be carried out; name, unit and range are in `Goal.parameters`."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Perform:
+    """Let the bench carry out `operation` with its own hands; parameters that are not named take their defaults.
+
+    The observation that follows comes when the operation has ended, or with new evidence.
+    """
+
+    operation: Operation
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """State the operation that should come next; takes no simulated time."""
 

@@ -25,6 +25,7 @@ class Capabilities:
     witnesses       whether it takes the observations of a prefix that it did not act in (`Witness`)
     accepts         scopes of which it uses information that comes with an observation
     reports         whether it offers the explicit report track (`Report`, `Move.commits`)
+    performs        whether it lets the bench carry out its operations (`Perform`), where the bench lends its hands
     """
 
     name: str
@@ -38,6 +39,7 @@ class Capabilities:
     sites: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
     witnesses: bool = False
+    performs: bool = False
 
 
 class Policy(Protocol):

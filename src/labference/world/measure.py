@@ -120,4 +120,6 @@ def join(blocks: list[Block], tick: int) -> Block:
         fixtures=first.fixtures,
         control=first.control,
         generation=first.generation,
+        liquid=blocks[-1].liquid,
+        sample=blocks[-1].sample,
     )
