@@ -22,6 +22,7 @@ ALLOWED = {
     "world": ("wire", "truth"),
     "tasks": ("wire", "truth", "world.parts"),
     "policies": ("wire", "motion", "sight"),
+    "serving": ("wire", "policies"),
     "bench": ("wire", "truth", "motion", "policies", "world", "tasks", "records"),
     "records": ("wire", "truth"),
     "score": ("wire", "truth", "tasks", "records"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from labference.policies import BUILT_IN
+from labference.policies import ADDRESSES, BUILT_IN
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -31,6 +31,9 @@ app = typer.Typer(
 console = Console()
 errors = Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="A folder that `labference run` wrote.")]
+PolicyName = Annotated[str, typer.Option(help=f"expert, {', '.join(BUILT_IN)}, module:Class, or {ADDRESSES}.")]
+Profile = Annotated[str, typer.Option(help="TOML file that says how to talk to a server.")]
+InProcess = Annotated[bool, typer.Option("--in-process", help="Run a local policy here, not in a process of its own.")]
 EPISODES = 10
 """Size of a population that is not a registered list."""
 DIFFERENT, UNUSABLE, UNRESOLVED, INTERRUPTED = 1, 2, 3, 130
@@ -57,7 +60,7 @@ def tasks(
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")],
-    policy: Annotated[str, typer.Option(help=f"expert, {', '.join(BUILT_IN)}, or module:Class.")],
+    policy: PolicyName,
     episodes: Annotated[int | None, typer.Option(help="Size of the population (10, or the whole list).")] = None,
     instances: Annotated[str, typer.Option(help="LIST or LIST:LABEL of `labference tasks TASK` (all strata).")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Campaign seed; task and layout seeds follow from it.")] = 0,
@@ -76,6 +79,8 @@ def run(
     clock: Annotated[
         str, typer.Option(help="paused, real-time[:LIMIT], latency:S[:LIMIT] or replay:FOLDER; what an answer costs.")
     ] = "paused",
+    profile: Profile = "",
+    in_process: InProcess = False,
 ) -> None:
     """Run episodes; the same command resumes what was interrupted."""
     with _one_sentence():
@@ -85,11 +90,12 @@ def run(
         from labference.score.summary import summarise
         from labference.tasks import find_task
         from labference.truth.draw import TWINS, find_members
+        from labference.truth.identity import system_name
 
         listed = instances and instances != TWINS
         size = len(find_members(find_task(task), instances)) if listed else EPISODES
         population = "-".join(filter(None, (task, instances, support)))
-        where = out or Path("runs", _file_name(population), _file_name(policy))
+        where = out or Path("runs", _file_name(population), _file_name(system_name(policy)))
         faults = tuple(_fault(text) for text in fault or ())
         films = tuple(video or ())
         plan = Plan(
@@ -107,6 +113,8 @@ def run(
             instances,
             support,
             clock,
+            profile,
+            _transport(in_process),
         )
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))
@@ -165,19 +173,22 @@ def plan(
 @app.command()
 def diagnose(
     plan: Annotated[Path, typer.Argument(help="A file that `labference plan` wrote.")],
-    policy: Annotated[str, typer.Option(help=f"{', '.join(BUILT_IN)}, or module:Class.")],
+    policy: PolicyName,
     out: Annotated[Path | None, typer.Option(help="Folder for the records (runs/diagnosis/TASK/POLICY).")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
+    profile: Profile = "",
+    in_process: InProcess = False,
 ) -> None:
     """Continue every registered start with and without support; the same command resumes what was interrupted."""
     with _one_sentence():
         from labference.score.diagnosis import read_diagnosis
         from labference.truth.diagnosis import read
+        from labference.truth.identity import system_name
 
         registration = read(plan)
         name = f"{registration.task}-{registration.instances}" if registration.instances else registration.task
-        where = out or Path("runs", "diagnosis", _file_name(name), _file_name(policy))
-        _diagnose_with_progress(registration, policy, where, workers)
+        where = out or Path("runs", "diagnosis", _file_name(name), _file_name(system_name(policy)))
+        _diagnose_with_progress(registration, policy, where, workers, profile, _transport(in_process))
         found = read_diagnosis(where)
         _print_diagnosis(found)
         console.print(f"Records: {where}")
@@ -290,33 +301,42 @@ def _fault(text: str) -> SensorFault:
         raise PlanError(f"No sensor fault {text!r}; 'balance:2:4:loose plug' would work.") from None
 
 
+def _transport(in_process: bool) -> str:
+    """Return how a local policy is reached: in a process of its own, where the system has such."""
+    from labference.truth.identity import IN_PROCESS, PROCESS
+
+    return IN_PROCESS if in_process or os.name != "posix" else IN_PROCESS
+
+
 def _run_with_progress(plan: object, where: Path, workers: int) -> None:
     """Run a campaign under a progress bar; what ended badly is said at once."""
-    from labference.bench.campaign import register, remaining, run
+    from labference.bench.campaign import remaining, run
     from labference.bench.plan import Plan
 
     assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
-    register(plan, where)
+    results = run(plan, where, workers)
     with _progress() as progress:
         done = plan.episodes - len(remaining(plan, where))
         bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)
-        for result in run(plan, where, workers):
+        for result in results:
             progress.advance(bar)
             if result.sentence:
                 progress.console.print(f"Episode {result.index}: {result.reason}: {result.sentence}", markup=False)
 
 
-def _diagnose_with_progress(registration: Registration, policy: str, where: Path, workers: int) -> None:
+def _diagnose_with_progress(
+    registration: Registration, policy: str, where: Path, workers: int, profile: str, transport: str
+) -> None:
     """Run a diagnosis under a progress bar; what ended badly is said at once."""
-    from labference.bench.diagnosis import register_out, remaining, run
+    from labference.bench.diagnosis import remaining, run
 
-    register_out(registration, policy, where)
+    results = run(registration, policy, where, workers, profile=profile, transport=transport)
     total = len(registration.starts) * len(registration.branches)
     with _progress() as progress:
         done = total - len(remaining(registration, where))
         bar = progress.add_task(f"{policy} on {registration.task}", total=total, completed=done)
         refused: set[str] = set()
-        for result in run(registration, policy, where, workers):
+        for result in results:
             progress.advance(bar)
             if result.status == "unsupported" and result.branch not in refused:
                 refused.add(result.branch)

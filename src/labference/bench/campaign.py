@@ -13,17 +13,16 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from labference.policies import find_policy
+from labference.policies import preflight
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
-from labference.truth.draw import TWINS, find_members
-from labference.truth.identity import SHARED, PlanError
+from labference.truth.draw import TWINS, draw, find_members
+from labference.truth.identity import EXPERT, IN_PROCESS, PROCESS, SHARED, PlanError
 from labference.truth.support import parse
-from labference.wire import PROFILES
+from labference.wire import PROFILES, Refusal, ServiceFault
 
 from .clock import identity_of
-from .describe import EXPERT
 from .laboratory import Laboratory, Result
 from .plan import Plan
 
@@ -34,14 +33,14 @@ TRIES = 2
 
 
 def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
-    """Write the plan to `out`, or check that `out` already holds this experiment.
+    """Write the plan to `out`, or check that `out` already holds this experiment; contact the system that it tests.
 
-    A `driven` population is run through sessions; its `policy` names who drives, and is not looked up.
+    Nothing is written where something does not fit. A `driven` population is run through sessions; its `policy` names
+    who drives, and is not looked up.
     """
-    _check(plan, driven)
+    check(plan)
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
-    out.mkdir(parents=True, exist_ok=True)
     path = out / folder.CAMPAIGN
     begun = bool(folder.episodes(out))
     if begun and not path.exists():
@@ -54,11 +53,14 @@ def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
             f"{out} holds a campaign with {field} {known['condition'].get(field)!r}, not {plan.condition()[field]!r}; "
             "choose another --out, or the same settings to resume it."
         )
+    if not driven and (not begun or remaining(plan, out)):
+        contact(plan)
+    out.mkdir(parents=True, exist_ok=True)
     episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])
     write_atomically(path, {"condition": plan.condition(), "episodes": episodes})
 
 
-def _check(plan: Plan, driven: bool) -> None:
+def check(plan: Plan) -> None:
     """Refuse a plan that cannot be run, whatever its folder holds."""
     if plan.episodes < 1:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
@@ -67,8 +69,8 @@ def _check(plan: Plan, driven: bool) -> None:
     identity_of(plan.clock)
     if plan.instances and plan.instances != TWINS:
         find_members(contract, plan.instances)
-    if plan.policy != EXPERT and not driven:
-        find_policy(plan.policy)
+    if plan.transport not in (IN_PROCESS, PROCESS):
+        raise PlanError(f"No transport {plan.transport!r}; {IN_PROCESS} or {PROCESS} would work.")
     if plan.action not in PROFILES:
         raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
     if plan.render not in RENDERINGS:
@@ -87,9 +89,28 @@ def remaining(plan: Plan, out: Path) -> list[int]:
     return [index for index in range(plan.episodes) if folder.finished(folder.episode_folder(out, index)) is None]
 
 
+def contact(plan: Plan) -> None:
+    """Contact the tested system of `plan` once; `PlanError` where it is not there or does not fit."""
+    if plan.policy == EXPERT:
+        return
+    contract, spec = find_task(plan.task), PROFILES[plan.action]
+    instance, _ = draw(contract, plan.seed, 0, plan.policy_seed, plan.instances)
+    goal, isolated, deadline_s = contract.goal(instance), plan.isolated, plan.deadline_s
+    try:
+        preflight(plan.policy, spec, goal, plan.profile, isolated=isolated, deadline_s=deadline_s)
+    except Refusal as refusal:
+        raise PlanError(f"{plan.policy!r} does not fit: {refusal}") from refusal
+    except ServiceFault as fault:
+        raise PlanError(f"{plan.policy!r} could not be reached: {fault}") from fault
+
+
 def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
-    """Run what remains of `plan`, yielding results in the order of the plan."""
+    """Register `plan` in `out`; return the results of what remains of it, in the order of the plan, as they come."""
     register(plan, out)
+    return _results(plan, out, workers)
+
+
+def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
     todo = remaining(plan, out)
     if workers == 1 or len(todo) < 2:
         for index in todo:

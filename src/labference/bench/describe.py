@@ -12,16 +12,22 @@ import labference
 from labference.records.strict import plain
 from labference.tasks import contract_digest
 from labference.truth.contract import TaskContract
-from labference.truth.identity import RunId, Seeds, digest, layout_digest, observation_condition
+from labference.truth.identity import (
+    EXPERT,
+    RunId,
+    Seeds,
+    digest,
+    layout_digest,
+    observation_condition,
+    policy_identity,
+    transport_of,
+)
 from labference.truth.measurement import Block, Setup
 from labference.wire import ActionSpec, Capabilities
 from labference.world.world import World
 
 from .clock import identity_of
 from .plan import Plan
-
-EXPERT = "expert"
-"""The privileged reference executor."""
 
 
 def identify(
@@ -42,7 +48,8 @@ def identify(
         version=contract.version,
         contract=contract_digest(contract),
         assets=world.model_digest,
-        policy=f"{plan.policy}: {capabilities.name} {capabilities.version}",
+        policy=policy_identity(plan.policy, capabilities),
+        transport=transport_of(plan.policy, plan.transport),
         sensors=observation_condition(capabilities),
         action=digest(plain(spec)),
         reports=capabilities.reports,

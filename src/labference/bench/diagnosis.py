@@ -14,21 +14,20 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from labference.policies import find_policy
 from labference.records import folder, strict
 from labference.records.prefix import CHECKPOINT
 from labference.records.strict import write_atomically
 from labference.tasks import contract_digest, find_task
 from labference.truth.diagnosis import Registration, branch_folder, written
 from labference.truth.draw import draw, lay_out
-from labference.truth.identity import PlanError
+from labference.truth.identity import IN_PROCESS, PlanError, system_name, transport_of
 from labference.wire import ServiceFault
 from labference.world.faults import SetupError
 
+from .campaign import contact
 from .checkpoint import FACTS, Handoff, confirm, load, matches, save
-from .describe import EXPERT
 from .laboratory import Laboratory, Unsupported, invalid
-from .plan import Plan
+from .plan import Plan, profile_digest
 from .system import System
 
 PREFIX, DRAFT = "prefix", "prefix.draft"
@@ -50,26 +49,54 @@ class BranchResult:
     seconds: float
 
 
-def register_out(registration: Registration, policy: str, out: Path) -> None:
-    """Write what is run to `out`, or check that `out` already holds exactly this."""
+def plan_of(registration: Registration, policy: str, profile: str = "", transport: str = IN_PROCESS) -> Plan:
+    """Return what every branch of a diagnosis of `policy` has in common."""
+    return Plan(
+        registration.task,
+        policy,
+        len(registration.starts),
+        registration.campaign,
+        policy_seed=registration.policy_seed,
+        budget=registration.budget,
+        instances=registration.instances,
+        profile=profile,
+        transport=transport,
+    )
+
+
+def register_out(
+    registration: Registration, policy: str, out: Path, profile: str = "", transport: str = IN_PROCESS
+) -> Plan:
+    """Write what is run to `out`, or check that `out` already holds exactly this; return what its branches share.
+
+    Whatever remains to be run, the tested system is contacted first, and nothing is written where it does not fit.
+    """
     contract = find_task(registration.task)
     if contract_digest(contract) != registration.contract:
         raise PlanError(
             f"The task {registration.task!r} has changed since this plan was registered; register a new one."
         )
-    if policy != EXPERT:
-        find_policy(policy)
-    path, wanted = out / folder.DIAGNOSIS, {**written(registration), "policy": policy}
+    plan = plan_of(registration, policy, profile, transport)
+    tested = {
+        "policy": system_name(plan.policy),
+        "profile": profile_digest(plan.profile),
+        "transport": transport_of(plan.policy, plan.transport),
+    }
+    path, wanted = out / folder.DIAGNOSIS, {**written(registration), **tested}
     if path.exists():
         known = strict.read(path)
-        for field in ("sha256", "policy"):
-            if known[field] != wanted[field]:
-                raise PlanError(f"{out} holds a diagnosis with {field} {known[field]!r}; choose another --out.")
-        return
+        for field in ("sha256", *tested):
+            if known.get(field) != wanted[field]:
+                raise PlanError(f"{out} holds a diagnosis with {field} {known.get(field)!r}; choose another --out.")
+        if remaining(registration, out):
+            contact(plan)
+        return plan
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PlanError(f"{out} holds something else; choose another --out.")
+    contact(plan)
     out.mkdir(parents=True, exist_ok=True)
     write_atomically(path, wanted)
+    return plan
 
 
 def start_folder(out: Path, number: int) -> Path:
@@ -87,26 +114,38 @@ def remaining(registration: Registration, out: Path) -> list[tuple[int, str]]:
     ]
 
 
-def run(registration: Registration, policy: str, out: Path, workers: int = 1) -> Iterator[BranchResult]:
-    """Run what remains, start by start, yielding results in the order of the registration."""
-    register_out(registration, policy, out)
+def run(
+    registration: Registration,
+    policy: str,
+    out: Path,
+    workers: int = 1,
+    *,
+    profile: str = "",
+    transport: str = IN_PROCESS,
+) -> Iterator[BranchResult]:
+    """Register what is run in `out`; return the results of what remains, in the order of the registration."""
+    plan = register_out(registration, policy, out, profile, transport)
+    return _results(registration, plan, out, workers)
+
+
+def _results(registration: Registration, plan: Plan, out: Path, workers: int) -> Iterator[BranchResult]:
     todo = sorted({number for number, _ in remaining(registration, out)})
     if workers == 1 or len(todo) < 2:
         for number in todo:
-            yield from _start(registration, policy, out, number)
+            yield from _start(registration, plan, out, number)
         return
     pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     try:
         waiting = iter(todo)
-        jobs = deque(pool.submit(_start, registration, policy, out, number) for number in islice(waiting, workers + 1))
+        jobs = deque(pool.submit(_start, registration, plan, out, number) for number in islice(waiting, workers + 1))
         while jobs:
             yield from jobs.popleft().result()
-            jobs.extend(pool.submit(_start, registration, policy, out, number) for number in islice(waiting, 1))
+            jobs.extend(pool.submit(_start, registration, plan, out, number) for number in islice(waiting, 1))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start(registration: Registration, policy: str, out: Path, number: int) -> list[BranchResult]:
+def _start(registration: Registration, common: Plan, out: Path, number: int) -> list[BranchResult]:
     """Run the remaining branches of a start from its checkpoint."""
     laboratory, where = _laboratory(registration.task), start_folder(out, number)
     results: list[BranchResult] = []
@@ -116,7 +155,7 @@ def _start(registration: Registration, policy: str, out: Path, number: int) -> l
         if _finished(path):
             continue
         for _ in range(TRIES):
-            result, handoff = _branch(laboratory, registration, policy, number, branch, where, handoff)
+            result, handoff = _branch(laboratory, registration, common, number, branch, where, handoff)
             if result.status != "unresolved":
                 break
         results.append(result)
@@ -126,7 +165,7 @@ def _start(registration: Registration, policy: str, out: Path, number: int) -> l
 def _branch(
     laboratory: Laboratory,
     registration: Registration,
-    policy: str,
+    common: Plan,
     number: int,
     branch: str,
     where: Path,
@@ -143,7 +182,7 @@ def _branch(
     def ended(status: str, reason: str, sentence: str = "") -> BranchResult:
         return BranchResult(number, branch, status, reason, sentence, attempt, time.perf_counter() - began)
 
-    plan = _plan(registration, policy, branch)
+    plan = replace(common, support=branch)
     _, seeds = draw(laboratory.contract, plan.seed, index, plan.policy_seed, plan.instances)
     try:
         system = laboratory.system(plan, seeds)
@@ -154,7 +193,7 @@ def _branch(
         if handoff is None:
             handoff = _handoff(laboratory, registration, plan, index, system, where)
         confirm(handoff, where / CHECKPOINT)
-        budgeted = _plan(registration, policy, branch, handoff.steps)
+        budgeted = replace(plan, budget=registration.budget + handoff.steps)
         _, ending = laboratory.branch(budgeted, index, handoff, system, attempt)
     except Unsupported as said:
         (where / branch_folder(branch)).mkdir(parents=True, exist_ok=True)
@@ -195,19 +234,6 @@ def _handoff(
         raise SetupError(f"The checkpoint prepared for {where.name} differs from the one stored there.")
     shutil.rmtree(draft, ignore_errors=True)
     return found
-
-
-def _plan(registration: Registration, policy: str, branch: str, steps: int = 0) -> Plan:
-    return Plan(
-        registration.task,
-        policy,
-        len(registration.starts),
-        registration.campaign,
-        policy_seed=registration.policy_seed,
-        budget=registration.budget + steps,
-        instances=registration.instances,
-        support=branch,
-    )
 
 
 def _finished(path: Path) -> bool:

@@ -20,7 +20,7 @@ from labference.tasks import find_task
 from labference.truth.contract import TaskContract, cells_of, read_cells
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Invalidated
-from labference.truth.identity import PlanError, RunId, Seeds
+from labference.truth.identity import EXPERT, IN_PROCESS, PlanError, RunId, Seeds, transport_of
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
 from labference.truth.support import parse
@@ -30,13 +30,16 @@ from labference.world.world import World
 
 from .checkpoint import Handoff, referee_at
 from .clock import pace
-from .describe import EXPERT, identify, run_record
+from .describe import identify, run_record
 from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
 from .oracle import Oracle
 from .plan import Plan
 from .prefix import Prefix
 from .reference import Reference, Scene
 from .system import Questions, System, answered
+
+MARGIN_S = 5.0
+"""How much later than a system's own connection the bench gives up on it [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +253,9 @@ class Laboratory:
 
     def system(self, plan: Plan, seeds: Seeds) -> System:
         """Return the tested system of `plan`, opened, for one episode or branch."""
-        return System(lambda: self._policy(plan.policy, seeds), plan.policy, plan.deadline_s)
+        elsewhere = transport_of(plan.policy, plan.transport) != IN_PROCESS
+        patience = plan.deadline_s + (MARGIN_S if elsewhere else 0.0)
+        return System(lambda: self._policy(plan, seeds), plan.policy, patience)
 
     def negotiate(self, plan: Plan, system: System) -> None:
         """Refuse what the system or the laboratory does not offer: a compatibility result, outside the population."""
@@ -273,9 +278,10 @@ class Laboratory:
                 there = ", ".join(self.world.cameras)
                 raise PlanError(f"There is no camera {camera!r} in {self.contract.name}; cameras: {there}.")
 
-    def _policy(self, name: str, seeds: Seeds) -> Policy:
-        if name != EXPERT:
-            return make_policy(name, seeds.policy)
+    def _policy(self, plan: Plan, seeds: Seeds) -> Policy:
+        if plan.policy != EXPERT:
+            isolated, deadline_s = plan.isolated, plan.deadline_s
+            return make_policy(plan.policy, seeds.policy, plan.profile, isolated=isolated, deadline_s=deadline_s)
         return Reference(self.contract, self._scene(), self.arm, seeds.policy)
 
     def _scene(self) -> Scene:

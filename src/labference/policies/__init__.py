@@ -1,4 +1,4 @@
-"""Tested systems: built-in baselines, and the door for a third party's `module:Class`."""
+"""Tested systems: built-in baselines, a third party's `module:Class`, and servers by their address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import difflib
 import importlib
 from collections.abc import Callable
 
-from labference.wire import Policy
+from labference.wire import ActionSpec, Goal, Policy
+
+from .remote import Client
 
 BUILT_IN = {
     "reader": "labference.policies.reader:Reader",
@@ -20,26 +22,67 @@ BUILT_IN = {
     "still": "labference.policies.still:Still",
 }
 """Unprivileged systems; `expert` is made by the bench, because it reads the truth."""
+CLIENTS = {
+    "http": "labference.policies.remote.http",
+    "https": "labference.policies.remote.http",
+    "openpi": "labference.policies.remote.openpi",
+    "vla-eval": "labference.policies.remote.vla_eval",
+}
+"""Modules that speak to servers, by the scheme of an address; imported when one is named."""
+ADDRESSES = ", ".join(f"{scheme}://HOST:PORT" for scheme in CLIENTS)
+DEADLINE_S = 600.0
+"""Longest wall time of one answer, unless another is given [s]."""
 
 
 class UnknownPolicy(Exception):
     """No tested system of that name."""
 
 
-def make_policy(name: str, seed: int) -> Policy:
-    """Return the system called `name`, or an instance of `module:Class`, built with the policy seed."""
+def make_policy(
+    name: str, seed: int, profile: str = "", *, isolated: bool = False, deadline_s: float = DEADLINE_S
+) -> Policy:
+    """Return the system called `name`, built with the policy seed.
+
+    `name` is built in, `module:Class`, or an address like `http://127.0.0.1:8000`; `profile` is the path of a profile
+    file for a server, or ''. `isolated` puts a local system into a child process. A system in another process is given
+    up after `deadline_s` of wall time per answer [s]; one in this process is the caller's to interrupt.
+    """
+    if is_remote(name):
+        return _client(name).connect(name, seed, profile, deadline_s)
+    if isolated:
+        return _process().connect(_local(name), seed, profile, deadline_s)
     return find_policy(name)(seed=seed)
 
 
+def preflight(
+    name: str,
+    spec: ActionSpec,
+    goal: Goal,
+    profile: str = "",
+    *,
+    isolated: bool = False,
+    deadline_s: float = DEADLINE_S,
+) -> None:
+    """Contact the system called `name` once, before anything is run with `spec` and goals like `goal`.
+
+    Raises `UnknownPolicy` where there is none, `Refusal` where it does not fit, `ServiceFault` where it is not there.
+    """
+    if is_remote(name):
+        _client(name).preflight(name, profile, spec, goal, deadline_s)
+    elif isolated:
+        _process().preflight(_local(name), profile, spec, goal, deadline_s)
+    else:
+        find_policy(name)
+
+
+def is_remote(name: str) -> bool:
+    """Return whether `name` is an address."""
+    return "://" in name
+
+
 def find_policy(name: str) -> Callable[..., Policy]:
-    """Return the class of the system called `name` or `module:Class`."""
-    path = BUILT_IN.get(name, name)
-    module, colon, attribute = path.partition(":")
-    if not colon:
-        names = ["expert", *BUILT_IN]
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, or module:Class.")
+    """Return the class of the local system called `name` or `module:Class`."""
+    module, _, attribute = _local(name).partition(":")
     try:
         kind: Callable[..., Policy] = vars(importlib.import_module(module))[attribute]
     except KeyError:
@@ -49,3 +92,33 @@ def find_policy(name: str) -> Callable[..., Policy]:
     if not isinstance(kind, type):
         raise UnknownPolicy(f"{name!r} is a {type(kind).__name__}; give a class.")
     return kind
+
+
+def _local(name: str) -> str:
+    """Return `module:Class` of a local system, without importing it."""
+    path = BUILT_IN.get(name, name)
+    if ":" not in path:
+        names = ["expert", *BUILT_IN]
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, {ADDRESSES}, or module:Class.")
+    return path
+
+
+def _client(name: str) -> Client:
+    """Return the module that speaks to the server called `name`."""
+    scheme = name.partition("://")[0]
+    if scheme not in CLIENTS:
+        raise UnknownPolicy(f"No way to reach {name!r}; {ADDRESSES} would work.")
+    try:
+        module: Client = importlib.import_module(CLIENTS[scheme])
+    except ImportError as error:
+        raise UnknownPolicy(
+            f"{scheme}:// needs the extra 'remote' ({error}): pip install 'labference[remote]' would work."
+        ) from error
+    return module
+
+
+def _process() -> Client:
+    module: Client = importlib.import_module("labference.policies.remote.process")
+    return module

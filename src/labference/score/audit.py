@@ -21,7 +21,7 @@ from labference.truth.clock import parse as parse_clock
 from labference.truth.clock import periods
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
-from labference.truth.identity import digest, layout_digest, observation_condition
+from labference.truth.identity import digest, layout_digest, observation_condition, policy_identity, transport_of
 from labference.truth.measurement import SensorFault
 from labference.truth.verdict import judge
 from labference.wire import Capabilities
@@ -203,7 +203,8 @@ def _identity(run: Run, found: Replay) -> str | None:
         "contract.response_s": contract.response_s,
         "identity.faults": digest(plan["faults"]),
         "identity.sensors": observation_condition(_capabilities(run.run["policy"])),
-        "identity.policy": f"{plan['policy']}: {run.run['policy']['name']} {run.run['policy']['version']}",
+        "identity.policy": policy_identity(plan["policy"], _capabilities(run.run["policy"])),
+        "identity.transport": transport_of(plan["policy"], plan["transport"]),
         "identity.reports": run.run["policy"]["reports"],
         "reports": run.run["policy"]["reports"],
     }

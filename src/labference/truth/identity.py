@@ -13,12 +13,18 @@ from labference.wire import Capabilities
 POLICY_STREAM, COLOUR_STREAM, MOTION_STREAM = 1, 2, 3
 """Keep streams apart that are drawn from the same number."""
 
+EXPERT = "expert"
+"""The privileged reference executor."""
+IN_PROCESS, PROCESS = "in-process", "process"
+"""How a policy on this machine is reached: as a Python object, or in a child process."""
+
 SHARED = (
     "task",
     "version",
     "contract",
     "assets",
     "policy",
+    "transport",
     "sensors",
     "action",
     "reports",
@@ -80,6 +86,7 @@ class RunId:
     contract: str
     assets: str
     policy: str
+    transport: str
     sensors: str
     action: str
     reports: bool
@@ -101,6 +108,24 @@ class RunId:
     def key(self) -> str:
         """Return the run key: equal keys are the same experiment and may be resumed, not repeated."""
         return digest(asdict(self))
+
+
+def transport_of(policy: str, asked: str = IN_PROCESS) -> str:
+    """Return how `policy` is reached: a server by its scheme, the executor in process, any other as `asked`."""
+    scheme, remote, _ = policy.partition("://")
+    if remote:
+        return "http" if scheme == "https" else scheme
+    return IN_PROCESS if policy == EXPERT else asked
+
+
+def system_name(policy: str) -> str:
+    """Return the name of a policy without where it is served: a server may come back on another port."""
+    return transport_of(policy) if "://" in policy else policy
+
+
+def policy_identity(policy: str, capabilities: Capabilities) -> str:
+    """Return which system is tested, as an identity states it: never the address of a server."""
+    return f"{system_name(policy)}: {capabilities.name} {capabilities.version}"
 
 
 def layout_digest(poses: object, fixtures: object) -> str:

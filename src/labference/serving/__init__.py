@@ -1,0 +1,1 @@
+"""Servers: host a local tested system over a wire."""
