@@ -47,7 +47,7 @@ from .admit import Admitted, admit
 from .clock import PAUSED, Pace
 from .deliver import Courier
 from .oracle import Oracle
-from .system import Questions, Receipt, System
+from .system import Notice, Questions, System
 from .transition import check, schedule
 
 STATEMENT = (Report, StateReport, GeometryReport, Execute)
@@ -241,7 +241,7 @@ class Episode:
         self._judged(opened)
         if self.tap is not None:
             self.tap(delivery.observation)
-        self.system.receive(Receipt(number, self.referee.evidence, self._opened, self._steps, *self._carried))
+        self.system.notice(Notice(number, self.referee.evidence, self._opened, self._steps, *self._carried))
         started = time.perf_counter()
         try:
             answer = yield delivery.observation

@@ -11,7 +11,7 @@ from labference.wire import ActionSpec, Capabilities, Goal, Observation, Operati
 
 from .laboratory import Laboratory, Result
 from .plan import Plan
-from .system import Receipt, System
+from .system import Notice, System
 
 ABANDONED = "The session was closed before the episode had ended."
 
@@ -24,7 +24,7 @@ class Driven(System):
         self.capabilities = codec.copy(capabilities)
         self.goal: Goal | None = None
         self.spec: ActionSpec | None = None
-        self.receipt: Receipt | None = None
+        self.noticed: Notice | None = None
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Keep what a tested system would be told."""
@@ -33,9 +33,9 @@ class Driven(System):
     def witness(self, observation: Observation, operation: Operation | None) -> None:
         """Take in nothing."""
 
-    def receive(self, receipt: Receipt) -> None:
-        """Keep the receipt of the last delivery."""
-        self.receipt = receipt
+    def notice(self, notice: Notice) -> None:
+        """Keep what is said of the last delivery."""
+        self.noticed = notice
 
     def act(self, observation: Observation) -> object:
         """Refuse: whoever drives the session answers."""
@@ -74,11 +74,11 @@ class Session:
         return self._driven.spec
 
     @property
-    def receipt(self) -> Receipt:
-        """Return the receipt of the last observation; known once the session has begun."""
-        if self._driven.receipt is None:
+    def notice(self) -> Notice:
+        """Return what may be said of the last delivery; known once the session has begun."""
+        if self._driven.noticed is None:
             raise PlanError("The session has not begun; call begin() first.")
-        return self._driven.receipt
+        return self._driven.noticed
 
     @property
     def capabilities(self) -> Capabilities:

@@ -32,7 +32,7 @@ Questions = Generator[Observation, object, T]
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Notice:
     """What an agent bridge may say of a delivery; none of it tells whether anything was right.
 
     observation  number of the delivery
@@ -107,7 +107,7 @@ class System:
             raise Refusal("unsupported", f"{self.name!r} declared to take a prefix, and has no witness().")
         self._ask(lambda: policy.witness(codec.copy(observation), codec.copy(operation)))
 
-    def receive(self, receipt: Receipt) -> None:
+    def notice(self, notice: Notice) -> None:
         """Take note of what was delivered; a tested system is told nothing of it."""
 
     def act(self, observation: Observation) -> object:
