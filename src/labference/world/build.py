@@ -9,7 +9,7 @@ import numpy as np
 
 from ..wire.labware import LABEL_LETTERS
 from . import draw
-from .built import TCP_POSITION, Built, Camera, Cell, Display, resolve
+from .built import TCP_POSITION, Built, Camera, Cell, Display, Tip, Vessel, resolve
 from .engine import mujoco
 from .parts import Part
 from .parts.balance import GRAVITY, LoadCellReadout
@@ -29,6 +29,10 @@ FOOT = 0.001
 """Radius of the balls that an item stands on [m]."""
 FOOT_GAP = 0.0004
 """Gap between the bottom of an item's cylinder and the surface it stands on [m]; contacts give way by a tenth of it."""
+EMPTY = (0.62, 0.80, 0.93, 0.0)
+"""Colour of liquid that is not there."""
+LEVEL_QUANTUM = 0.0005
+"""Step in which a level is shown [m]."""
 LARGEST = (960, 720)
 """Largest frame, width and height in pixels; rendering is supersampled by two."""
 NO_SLIP = 4
@@ -62,6 +66,8 @@ class Bench:
         self.cells: list[Cell] = []
         self.cameras: list[Camera] = []
         self.displays: list[Display] = []
+        self.vessels: list[Vessel] = []
+        self.tips: list[Tip] = []
         self.grips: dict[str, float] = {}
         self.colours: dict[str, list[tuple[str, float]]] = {}
         self._meshes: set[str] = set()
@@ -234,6 +240,20 @@ class Bench:
         site = body.add_site(name=f"{name}_cell", size=[0.002] * 3, rgba=[0, 0, 0, 0])
         self._sensor(f"{name}_cell", mujoco.mjtSensor.mjSENS_FORCE, site.name)
         self.cells.append(Cell(name, site.name, electronics))
+
+    def vessel(self, name: str, body: Any, *, radius: float, length: float, floor: float) -> None:
+        """Let `body` hold liquid in a cylinder of `radius` and `length` that begins at height `floor` of its frame.
+
+        A shape without mass or contacts shows how full it is.
+        """
+        at = (0.0, 0.0, floor + LEVEL_QUANTUM / 2)
+        shape = f"{name}_liquid"
+        self.cylinder(body, 0.985 * radius, LEVEL_QUANTUM, at, look=EMPTY, solid=False, name=shape)
+        self.vessels.append(Vessel(name, body.name, radius, length, floor, shape))
+
+    def tip(self, meter: str, item: str) -> None:
+        """Let the origin of `item` be where `meter` measures."""
+        self.tips.append(Tip(meter, item))
 
     def display(self, instrument: str, elements: dict[str, Any]) -> None:
         """Let `instrument` light the geoms `elements`, named as in `parts.display`."""

@@ -48,6 +48,29 @@ class Display:
 
 
 @dataclass(frozen=True, slots=True)
+class Vessel:
+    """A body that holds liquid, in a cylinder of `radius` and `length` that begins at height `floor` of its frame [m].
+
+    `shape` is the geom that shows how full it is.
+    """
+
+    name: str
+    body: str
+    radius: float
+    length: float
+    floor: float
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The item whose origin is where a meter measures."""
+
+    meter: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
 class Built:
     """A compiled laboratory.
 
@@ -63,6 +86,7 @@ class Built:
     velocities           where the velocities of items lie, 6 n numbers; fingers, the two finger positions
     tcp_site             site id of the tool centre point
     touch_row, touch_bit per geom: the row it fills (n for the robot, n + 1 for none) and the bit it sets in others
+    vessels, tips        what holds liquid, and what measures in it
     digest               sha256 over the arrays of the model as compiled
     """
 
@@ -91,6 +115,8 @@ class Built:
     touch_bit: np.ndarray
     cameras: dict[str, Camera]
     displays: tuple[Display, ...]
+    vessels: tuple[Vessel, ...]
+    tips: tuple[Tip, ...]
 
 
 def resolve(model: Any, bench: Bench) -> Built:
@@ -101,6 +127,8 @@ def resolve(model: Any, bench: Bench) -> Built:
         cells=tuple(cell.name for cell in bench.cells),
         fixtures=tuple(bench.fixtures),
         timestep=float(model.opt.timestep),
+        vessels=tuple(vessel.name for vessel in bench.vessels),
+        meters=tuple(tip.meter for tip in bench.tips),
     )
     if len(channels.surfaces) + FIRST_SURFACE > 16:
         raise ValueError(f"A touch mask has room for {16 - FIRST_SURFACE} surfaces, not {len(channels.surfaces)}.")
@@ -138,6 +166,8 @@ def resolve(model: Any, bench: Bench) -> Built:
         touch_bit=bit,
         cameras={camera.name: camera for camera in bench.cameras},
         displays=tuple(bench.displays),
+        vessels=tuple(bench.vessels),
+        tips=tuple(bench.tips),
     )
 
 
