@@ -248,6 +248,8 @@ class Episode:
         finally:
             seconds = time.perf_counter() - started
             self._clock.model += seconds
+            for taken in self.system.taken():
+                self.recorder.request(taken)
         admitted = admit(answer, self.spec, self.goal, wants)
         charge = self._pace.charge(self._courier.delivered, seconds)
         if self._think(charge):

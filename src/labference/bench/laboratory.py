@@ -215,6 +215,8 @@ class Laboratory:
         session = secrets.token_hex(8)
         oracle = self._oracle(plan, prepared.referee, seeds, system.capabilities)
         record = run_record(plan, identity, contract, world, capabilities, spec, instance, setup, session)
+        if (service := system.declared()) is not None:
+            record |= {"service": service}
         if handoff is not None:
             record |= {"handoff": handoff.world.tick, "checkpoint": handoff.digest}
         recorder = Recorder(path, record)

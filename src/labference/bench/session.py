@@ -8,6 +8,7 @@ from types import TracebackType
 
 from labference.truth.identity import PlanError
 from labference.wire import ActionSpec, Capabilities, Goal, Observation, Operation, Refusal, ServiceFault, codec
+from labference.wire.receipt import RequestReceipt
 
 from .laboratory import Laboratory, Result
 from .plan import Plan
@@ -40,6 +41,13 @@ class Driven(System):
     def act(self, observation: Observation) -> object:
         """Refuse: whoever drives the session answers."""
         raise ServiceFault("A driven session answers through Session.answer.")
+
+    def taken(self) -> tuple[RequestReceipt, ...]:
+        """Keep no receipts."""
+        return ()
+
+    def declared(self) -> None:
+        """Declare no service."""
 
     def close(self) -> str:
         """Hold nothing."""

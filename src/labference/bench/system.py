@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from labference.truth.identity import PlanError
 from labference.wire import (
@@ -23,6 +24,8 @@ from labference.wire import (
     Witness,
     codec,
 )
+from labference.wire.receipt import Accountable, RequestReceipt
+from labference.wire.call import raised
 from labference.wire.support import SCOPES
 
 T = TypeVar("T")
@@ -114,6 +117,21 @@ class System:
         """Return the answer to `observation`, whatever it is."""
         return self._ask(lambda: self._policy.act(observation))
 
+    def taken(self) -> tuple[RequestReceipt, ...]:
+        """Return the receipts of a system behind a wire since the last call; other systems keep none."""
+        policy = self._policy
+        if not isinstance(policy, Accountable):
+            return ()
+        try:
+            return tuple(receipt for receipt in self._ask(policy.receipts) if type(receipt) is RequestReceipt)
+        except (Refusal, ServiceFault):
+            return ()  # a receipt that cannot be had changes no result
+
+    def declared(self) -> Any:
+        """Return the JSON values that a system behind a wire declares of its service; None for other systems."""
+        policy = self._policy
+        return json.loads(self._ask(policy.declared)) if isinstance(policy, Accountable) else None
+
     def close(self) -> str:
         """Close the policy; return "closed" or what it said, which changes no result any more."""
         try:
@@ -143,8 +161,7 @@ class System:
         except (KeyboardInterrupt, Refusal, ServiceFault):
             raise
         except BaseException as error:
-            words = " ".join(str(error).split())[:200].encode(errors="backslashreplace").decode()
-            raise Refusal("exception", f"{self.name!r} raised {type(error).__name__}: {words}") from error
+            raise raised(self.name, error) from error
 
 
 def _check(capabilities: Capabilities) -> None:

@@ -57,6 +57,7 @@ class Recorder:
         self._actions = _Lines(path / folder.ACTIONS)
         self._online = _Lines(path / folder.ONLINE)
         self._interfaces: _Lines | None = None
+        self._requests: _Lines | None = None
         self._measurements = MeasurementWriter(path / folder.MEASUREMENTS)
         self._videos: dict[str, VideoWriter] = {}
 
@@ -141,6 +142,12 @@ class Recorder:
             self._interfaces = _Lines(self.path / folder.INTERFACES)
         self._interfaces.write(strict.line(receipt))
 
+    def request(self, receipt: object) -> None:
+        """Record how an observation reached a remote system; the file exists only where there is one."""
+        if self._requests is None:
+            self._requests = _Lines(self.path / folder.REQUESTS)
+        self._requests.write(strict.line(receipt))
+
     def online(self, snapshot: object) -> None:
         """Record a live snapshot of the scores."""
         self._online.write(strict.line(snapshot))
@@ -167,8 +174,8 @@ class Recorder:
         return statuses
 
     def _files(self) -> list[_Lines]:
-        files = [self._events, self._observations, self._actions, self._online]
-        return files if self._interfaces is None else [*files, self._interfaces]
+        some = (self._interfaces, self._requests)
+        return [self._events, self._observations, self._actions, self._online, *filter(None, some)]
 
 
 class _Lines:
