@@ -5,6 +5,7 @@
 - observations.jsonl: delivered evidence, with acquisition and delivery times
 - actions.jsonl: requested and applied commands, reports, stops
 - requests.jsonl: receipts of what was sent to a remote system, with digests of what it took in
+- calls.jsonl: what an agent called and was answered, images as digests
 - interfaces.jsonl: what was said at state, decision, geometry and skill, what was so, and what support was given
 - online_scores.jsonl: live snapshots
 - measurements.bin: one row per physics tick
@@ -21,6 +22,7 @@ RUN = "run.json"
 EVENTS = "events.jsonl"
 OBSERVATIONS = "observations.jsonl"
 ACTIONS = "actions.jsonl"
+CALLS = "calls.jsonl"
 INTERFACES = "interfaces.jsonl"
 REQUESTS = "requests.jsonl"
 ONLINE = "online_scores.jsonl"
