@@ -389,7 +389,7 @@ def _transport(in_process: bool) -> str:
     """Return how a local policy is reached: in a process of its own, where the system has such."""
     from labference.truth.identity import IN_PROCESS, PROCESS
 
-    return IN_PROCESS if in_process or os.name != "posix" else IN_PROCESS
+    return IN_PROCESS if in_process or os.name != "posix" else PROCESS
 
 
 def _run_with_progress(plan: object, where: Path, workers: int) -> None:

@@ -24,8 +24,8 @@ from labference.wire import (
     Witness,
     codec,
 )
-from labference.wire.receipt import Accountable, RequestReceipt
 from labference.wire.call import raised
+from labference.wire.receipt import Accountable, RequestReceipt
 from labference.wire.support import SCOPES
 
 T = TypeVar("T")

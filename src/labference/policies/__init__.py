@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from labference.wire import ActionSpec, Goal, Policy
 
-from .remote import Client
+from .remote import Client, process
 
 BUILT_IN = {
     "reader": "labference.policies.reader:Reader",
@@ -50,7 +50,7 @@ def make_policy(
     if is_remote(name):
         return _client(name).connect(name, seed, profile, deadline_s)
     if isolated:
-        return _process().connect(_local(name), seed, profile, deadline_s)
+        return process.connect(_checked(name), seed, deadline_s)
     return find_policy(name)(seed=seed)
 
 
@@ -70,7 +70,9 @@ def preflight(
     if is_remote(name):
         _client(name).preflight(name, profile, spec, goal, deadline_s)
     elif isolated:
-        _process().preflight(_local(name), profile, spec, goal, deadline_s)
+        sentence = process.missing(_checked(name), deadline_s)
+        if sentence:
+            raise UnknownPolicy(sentence)
     else:
         find_policy(name)
 
@@ -82,7 +84,7 @@ def is_remote(name: str) -> bool:
 
 def find_policy(name: str) -> Callable[..., Policy]:
     """Return the class of the local system called `name` or `module:Class`."""
-    module, _, attribute = _local(name).partition(":")
+    module, _, attribute = BUILT_IN.get(_checked(name), name).partition(":")
     try:
         kind: Callable[..., Policy] = vars(importlib.import_module(module))[attribute]
     except KeyError:
@@ -94,15 +96,14 @@ def find_policy(name: str) -> Callable[..., Policy]:
     return kind
 
 
-def _local(name: str) -> str:
-    """Return `module:Class` of a local system, without importing it."""
-    path = BUILT_IN.get(name, name)
-    if ":" not in path:
+def _checked(name: str) -> str:
+    """Return the name of a local system, unless it can be none; nothing is imported."""
+    if name not in BUILT_IN and ":" not in name:
         names = ["expert", *BUILT_IN]
         close = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, {ADDRESSES}, or module:Class.")
-    return path
+    return name
 
 
 def _client(name: str) -> Client:
@@ -116,9 +117,4 @@ def _client(name: str) -> Client:
         raise UnknownPolicy(
             f"{scheme}:// needs the extra 'remote' ({error}): pip install 'labference[remote]' would work."
         ) from error
-    return module
-
-
-def _process() -> Client:
-    module: Client = importlib.import_module("labference.policies.remote.process")
     return module

@@ -50,11 +50,12 @@ PUBLIC = (
 
 _BY_NAME: dict[str, type] = {kind.__name__: kind for kind in PUBLIC}
 _FIELDS: dict[type, tuple[str, ...]] = {kind: tuple(field.name for field in fields(kind)) for kind in PUBLIC}
-_DTYPES = {
+DTYPES = {
     name: np.dtype(name).newbyteorder("<")
     for name in ("uint8", "uint16", "int32", "int64", "float32", "float64", "bool")
 }
-_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+"""Kinds of numbers that an array may hold, little-endian, by the name under which they cross."""
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _HEAD = struct.Struct("<I")
 _text = json.encoder.encode_basestring_ascii
 _WORDS: dict[type, Callable[[Any], str]] = {
@@ -71,7 +72,7 @@ def encode(value: object) -> bytes:
     return b"".join([_HEAD.pack(len(head)), head, *arrays])
 
 
-def decode(message: bytes) -> Any:
+def decode(message: bytes | bytearray) -> Any:
     """Return a fresh copy of what was encoded."""
     try:
         (size,) = _HEAD.unpack_from(message)
@@ -111,13 +112,18 @@ def _pack(value: object, arrays: list[bytes]) -> str:
     raise Refusal("unknown_act", f"A {kind.__name__} cannot cross; use {', '.join(_BY_NAME)}.")
 
 
+def dtype_name(value: np.ndarray) -> str:
+    """Return the name of the kind of numbers of an array, whatever its byte order; refuse any other kind."""
+    name = _NAMES.get(value.dtype) or value.dtype.name  # the latter is the same for both byte orders
+    if name not in DTYPES:
+        raise Refusal("dtype", f"An array of {name} cannot cross; use {', '.join(DTYPES)}.")
+    return name
+
+
 def _pack_array(value: np.ndarray, arrays: list[bytes]) -> str:
-    name = _NAMES.get(value.dtype)
-    if name is None:
-        name = value.dtype.name  # the same for both byte orders
-        if name not in _DTYPES:
-            raise Refusal("dtype", f"An array of {name} cannot cross; use {', '.join(_DTYPES)}.")
-        value = value.astype(_DTYPES[name])
+    name = dtype_name(value)
+    if value.dtype not in _NAMES:
+        value = value.astype(DTYPES[name])
     arrays.append(value.tobytes())
     return f'{{"array":"{name}","shape":[{",".join(map(str, value.shape))}]}}'
 
@@ -125,7 +131,7 @@ def _pack_array(value: np.ndarray, arrays: list[bytes]) -> str:
 _get = object.__getattribute__  # the field list is closed, so no reflective surprise
 
 
-def _unpack(head: Any, message: bytes, offset: int) -> tuple[Any, int]:
+def _unpack(head: Any, message: bytes | bytearray, offset: int) -> tuple[Any, int]:
     kind = type(head)
     if kind is dict:
         if "array" in head:
@@ -147,8 +153,8 @@ def _unpack(head: Any, message: bytes, offset: int) -> tuple[Any, int]:
     return head, offset
 
 
-def _array(head: dict[str, Any], message: bytes, offset: int) -> tuple[np.ndarray, int]:
-    dtype = _DTYPES[head["array"]]
+def _array(head: dict[str, Any], message: bytes | bytearray, offset: int) -> tuple[np.ndarray, int]:
+    dtype = DTYPES[head["array"]]
     shape = tuple(head["shape"])
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"array of shape {shape!r}")
