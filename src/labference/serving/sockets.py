@@ -1,0 +1,62 @@
+"""A websocket server with one service per connection, and a health page on the same port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from websockets.sync.server import Server, ServerConnection, serve
+
+Handler = Callable[[ServerConnection], None]
+
+
+class Serving:
+    """A server that listens from the moment it is made; port 0 takes a free one."""
+
+    def __init__(self, handler: Handler, host: str, port: int, health: tuple[str, str]) -> None:
+        path, words = health
+
+        def reply(connection: ServerConnection, request: Any) -> Any:
+            return connection.respond(200, words) if request.path == path else None
+
+        self._server: Server = serve(
+            handler, host, port, compression=None, max_size=None, ping_interval=None, process_request=reply
+        )
+        self._thread: threading.Thread | None = None
+        self._running = False
+        self.host, self.port = self._server.socket.getsockname()[:2]
+
+    def run(self) -> None:
+        """Serve until `close` is called elsewhere, or Ctrl-C."""
+        self._running = True
+        with suppress(KeyboardInterrupt):
+            self._server.serve_forever()
+
+    def begin(self) -> Serving:
+        """Serve in a thread."""
+        self._running = True
+        self._thread = threading.Thread(target=self.run, daemon=True)
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Stop listening, and cut every connection."""
+        if not self._running:
+            self._server.socket.close()
+            return
+        for connection in self._server.connections:
+            connection.close_socket()
+        self._server.shutdown()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Serving:
+        return self.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
