@@ -161,7 +161,7 @@ def _write(
         "handoff": HANDOFF,
         "checkpoint": f"checkpoint {start.number}",
         "policy": {"sites": ["semantic", "decision", "geometry", "skill"]},
-        "channels": {"items": ["20 g", "50 g"]},
+        "channels": {"items": ["20 g", "50 g"], "timestep": 0.002},
     }
     save(attempt / folder.RUN, run)
     told = events(made)

@@ -20,11 +20,13 @@ from labference.records.measurements import MeasurementWriter
 from labference.records.reader import read_run
 from labference.records.strict import named, write_atomically
 from labference.records.video import VideoWriter
+from labference.report.diagnosis import answers
 from labference.report.forest import forest_figure
 from labference.report.frames import instants
 from labference.report.levels import sections
 from labference.report.page import write_diagnoses, write_report
 from labference.report.plots import levels_figure, svg
+from labference.report.strips import differing
 from labference.report.tables import (
     answers_table,
     audit_table,
@@ -39,7 +41,7 @@ from labference.report.trace import read_traces
 from labference.score.audit import Audit
 from labference.score.campaign import find_campaigns, read_campaign
 from labference.score.diagnosis import find_diagnoses, read_diagnosis
-from labference.score.finding import findings
+from labference.score.finding import findings, sentences
 from labference.score.rate import Bounds
 from labference.score.summary import summarise
 from labference.truth.events import (
@@ -68,6 +70,7 @@ from labference.truth.events import (
     Violated,
     Withdrew,
 )
+from labference.truth.identity import SHARED
 from labference.truth.measurement import Block
 from labference.truth.verdict import judge
 from labference.wire import Operation
@@ -191,16 +194,14 @@ def write_episode(
     instance: dict[str, Any],
     kinds: tuple[str, ...],
 ) -> None:
-    shared = ("version", "contract", "assets", "sensors", "reports", "history", "intervention", "physics", "faults")
-    shared += ("rendering", "evaluation", "instances")
-    identity = {
+    identity: dict[str, Any] = dict.fromkeys(SHARED, "1") | {
         "task": condition["task"],
         "policy": condition["policy"],
         "action": "abc",
         "campaign": 0,
         "budget": 3600,
     }
-    identity |= dict.fromkeys(shared, "1") | {"index": index}
+    identity["index"] = index
     run = {
         "identity": identity,
         "plan": condition,
@@ -640,9 +641,68 @@ def test_the_page_of_diagnoses_is_tidy_and_answers_first(diagnosed: Path) -> Non
     parsed, text = tidy(page), page.read_text(encoding="utf-8")
     assert parsed.tags.count("script") == 0 and "alert(&#34;x&#34;)" in text
     assert text.index("The state interface is damaged") < text.index('id="numbers"')
-    assert parsed.tags.count("svg") == 2
+    assert parsed.tags.count("figure") == 2, "a forest of each system"
     assert "misreader/start-0000/semantic-replace/attempt-1" in text
     assert "The model is gone." in text and "has no interface for geometry:replace" in text
+
+
+def test_a_start_shows_what_the_base_and_each_support_did_where_they_differ(diagnosed: Path) -> None:
+    found = read_diagnosis(diagnosed / "misreader")
+    shown = differing(found, "system-1", diagnosed / "report.html")
+    assert [entry.name for entry in shown] == [str(number) for number in range(STARTS)]
+    assert [entry.name for entry in shown[:1]] == ["0"], "right by luck, and completed with support only"
+    base, told = shown[1].strips
+    assert [branch.words for branch in base.branches] == ["base", "geometry:replace", "skill:replace"]
+    assert [branch.words for branch in told.branches] == [
+        *("semantic:replace", "decision:replace", "decision:replace + geometry:replace")
+    ]
+    assert all("/start-0001/" in branch.target for branch in (*base.branches, *told.branches))
+    assert (base.tone, told.tone) == ("bad", "good") and base.words.startswith("choice wrong, ")
+    assert [mark.kind for mark in base.marks] == ["wrong", "failure"]
+    assert base.marks[0].title == "First choice (behaviour): add 50 g → pan, wrong, 0.1 s", "from the handoff on"
+    assert shown[1].words == "base: choice wrong, subgoal confirmed, not completed, 1 failures; 3 of 5 supported differ"
+    assert shown[1].ticks[0].text == "0" and shown[1].ticks[-1].at < shown[1].width
+    assert differing(read_diagnosis(diagnosed / "interrupted"), "x", diagnosed / "report.html"), "refused differs too"
+
+
+def test_starts_whose_branches_all_do_the_same_need_no_strips(tmp_path: Path) -> None:
+    write_diagnosis(tmp_path / "alike", registration(4), lambda number, branch: Made(), "alike")
+    assert differing(read_diagnosis(tmp_path / "alike"), "x", tmp_path) == ()
+    text = write_diagnoses(tmp_path).read_text(encoding="utf-8")
+    assert "What branches did" not in text
+
+
+def test_the_page_of_a_hundred_starts_stays_small_and_leads_to_each_of_them(tmp_path: Path) -> None:
+    def varied(number: int, branch: str) -> Made:
+        return Made(choice=bool((number + len(branch)) % 2), failures=len(branch) % 7, completion=bool(number % 2))
+
+    write_diagnosis(tmp_path / "varied", registration(100), varied, "varied")
+    page = write_diagnoses(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    tidy(page)
+    assert len(text) < 3_000_000
+    for number in range(100):
+        anchor = f"system-1-start-{number}"
+        assert text.count(f'id="{anchor}"') == text.count(f'href="#{anchor}"') == 1
+
+
+def test_the_sign_of_an_interaction_is_said_in_words(tmp_path: Path) -> None:
+    joint = "decision:replace+geometry:replace"
+
+    def only_together(number: int, branch: str) -> Made:
+        return Made(choice=True, completion=branch == joint, subgoal=branch != "")
+
+    write_diagnosis(tmp_path / "d", registration(60), only_together)
+    found = findings(read_diagnosis(tmp_path / "d"))
+    row = next(line for line in answers(found) if line.support == "their interaction")
+    choice, subgoal, completion = row.cells
+    assert completion.words == "together more than the sum" and completion.mark == "▲"
+    assert subgoal.words == "together less than the sum" and subgoal.mark == "▼", "either alone is enough"
+    assert choice.words == "not told from the sum"
+    said = sentences(found)
+    assert f"The parts of {joint} together help completion more than the sum of both alone." in said
+    assert f"The parts of {joint} together help subgoal less than the sum of both alone." in said
+    assert "together more than the sum" in write_diagnoses(tmp_path).read_text(encoding="utf-8")
 
 
 def test_diagnoses_that_cannot_be_compared_keep_tables_of_their_own(diagnosed: Path) -> None:

@@ -17,6 +17,7 @@ from .diagnosis import Line, answers, branch_words, conditions, labels
 from .episode import Link, link
 from .forest import forest_figure
 from .plots import svg
+from .strips import Strips, differing, start_name
 
 LISTED = 500
 """Most starts of a system that the page lists."""
@@ -34,15 +35,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class StartRow:
-    """One registered start and its branches."""
+    """One registered start and its branches; `anchor` leads to what they did, "" where they all did the same."""
 
     name: str
+    anchor: str
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
-    """A diagnosis, ready for the page; `hidden` starts are not listed."""
+    """A diagnosis, ready for the page; `hidden` starts are not listed, `strips` shows those whose branches differ."""
 
     label: str
     anchor: str
@@ -54,6 +56,7 @@ class Diagnosed:
     plan: Link
     branches: tuple[str, ...]
     starts: tuple[StartRow, ...]
+    strips: tuple[Strips, ...]
     hidden: int
 
 
@@ -66,6 +69,7 @@ def diagnosed(diagnoses: Sequence[Diagnosis], page: Path) -> tuple[Diagnosed, ..
 
 def _diagnosed(found: Findings, label: str, anchor: str, page: Path) -> Diagnosed:
     diagnosis = found.diagnosis
+    strips = differing(diagnosis, anchor, page)
     return Diagnosed(
         label=label,
         anchor=anchor,
@@ -76,15 +80,17 @@ def _diagnosed(found: Findings, label: str, anchor: str, page: Path) -> Diagnose
         condition=conditions(diagnosis),
         plan=Link(DIAGNOSIS, link(diagnosis.path / DIAGNOSIS, page)),
         branches=tuple(map(phrases.support, diagnosis.registration.branches)),
-        starts=_starts(diagnosis, page),
+        starts=_starts(diagnosis, {entry.name: entry.anchor for entry in strips}, page),
+        strips=strips,
         hidden=max(0, len(diagnosis.registration.starts) - LISTED),
     )
 
 
-def _starts(diagnosis: Diagnosis, page: Path) -> tuple[StartRow, ...]:
+def _starts(diagnosis: Diagnosis, anchors: dict[str, str], page: Path) -> tuple[StartRow, ...]:
     return tuple(
         StartRow(
-            f"{start.number}: {start.label}" if start.label else str(start.number),
+            start_name(start),
+            anchors.get(start_name(start), ""),
             tuple(
                 _cell(diagnosis.branches[support, start.number], page) for support in diagnosis.registration.branches
             ),

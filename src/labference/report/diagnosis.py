@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from labference.score.branch import Branch
@@ -31,18 +31,26 @@ ABOVE, BELOW, ACROSS, MINUS = "▲", "▼", "○", "−"
 EXPLAINED = (
     f"Own test: starts that pass it, 95 % Wilson interval. Gains: paired difference to the base in percentage points, "
     f"95 % bootstrap interval over groups of matched branches: {ABOVE} above zero, {BELOW} below, {ACROSS} includes it."
-    " Of twenty such intervals about one misses the truth."
+    " Of twenty such intervals about one misses the truth. Interaction: the gain of both supports together minus the"
+    " sum of their own gains."
 )
+INTERACTING = {
+    ABOVE: "together more than the sum",
+    BELOW: "together less than the sum",
+    ACROSS: "not told from the sum",
+}
+"""What the sign of an interaction contrast says: the gain of both supports together against the sum of their gains."""
 NOTHING = "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A gain: its sign as a mark, the number, and the interval or why there is none."""
+    """A gain: its sign as a mark, the number, the interval or why there is none, and what the sign means in `words`."""
 
     mark: str
     value: str
     detail: str
+    words: str = ""
 
     def __str__(self) -> str:
         return f"{self.mark} {self.value} ({self.detail})".strip() if self.value else self.detail
@@ -91,7 +99,7 @@ def answers(found: Findings) -> tuple[Line, ...]:
         lines.append(Line(*named, phrases.support(support.support), _cells(support)))
         contrast = found.contrasts.get(support.support)
         if contrast:
-            cells = tuple(gain_cell(entry) for entry in contrast if entry.outcome in SHOWN)
+            cells = tuple(interaction_cell(entry) for entry in contrast if entry.outcome in SHOWN)
             lines.append(Line("", "", "", "", "their interaction", cells))
     return tuple(lines)
 
@@ -106,6 +114,12 @@ def gain_cell(gain: Gain) -> Cell:
     if gain.bounds is None:
         return Cell("", "", f"incomplete, {known}")
     return Cell("", "", f"{write(gain.bounds.low)} to {write(gain.bounds.high)}, {known}")
+
+
+def interaction_cell(gain: Gain) -> Cell:
+    """Return an interaction contrast, and in words what its sign says."""
+    found = gain_cell(gain)
+    return replace(found, words=INTERACTING.get(found.mark, ""))
 
 
 def numbers(systems: Sequence[Findings]) -> tuple[Section, ...]:
@@ -303,7 +317,7 @@ def _interactions(systems: Sequence[Findings]) -> Iterator[Section]:
             _row(_outcome(outcome), _unit(outcome), systems, partial(_interaction, support=name, number=number))
             for number, outcome in enumerate(OUTCOMES)
         ]
-        yield Section(f"Interaction in {phrases.support(name)}", tuple(rows))
+        yield Section(f"Interaction in {phrases.support(name)}: together minus the sum", tuple(rows))
 
 
 def _outcome(name: str) -> str:

@@ -89,6 +89,13 @@ def lanes(events: list[Event], drawing: Drawing, dwell_ticks: int) -> tuple[Lane
     )
 
 
+def steps(events: list[Event], drawing: Drawing) -> tuple[Mark, ...]:
+    """Return in one lane what a system chose, what came of it and how it ended; few words have room."""
+    told = (*_choices(events, drawing), *_outcomes(events, drawing), *_endings(events, drawing))
+    brief = (replace(mark, label=mark.label.removeprefix("chose ")) for mark in told if mark.kind != "lifted")
+    return _arranged(brief, drawing)
+
+
 def bands(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
     """Return the intervals in which the environment had control and hid the scene."""
     rebuilt = any(event["event"] == "Rebuilt" for event in events)

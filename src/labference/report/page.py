@@ -19,6 +19,7 @@ from .conditions import EXPLAINED
 from .diagnosed import Diagnosed, diagnosed
 from .levels import Section, sections
 from .plots import levels_figure, runtime_figure, svg
+from .strips import DRAWN
 from .system import System, systems
 
 NAME = "report.html"
@@ -75,6 +76,7 @@ def render_diagnoses(shown: Sequence[Diagnosed]) -> str:
             development=any(found.development for found in diagnoses),
             systems=shown,
             explained=answered.EXPLAINED,
+            drawn=DRAWN,
             outcomes=answered.SHOWN,
             apart=apart,
             numbers=[

@@ -81,7 +81,7 @@ def findings(diagnosis: Diagnosis) -> Findings:
 
 def sentences(found: Findings) -> tuple[str, ...]:
     """Return in words which interface is damaged, which supports help, and what is not known yet."""
-    said = [_where(found), *_what_helps(found), *_unknown(found)]
+    said = [_where(found), *_what_helps(found), *_together(found), *_unknown(found)]
     if found.diagnosis.development:
         said.append("These are development instances: they choose candidates, and held-out ones test them.")
     return tuple(said)
@@ -116,6 +116,17 @@ def _what_helps(found: Findings) -> list[str]:
     complete = [support for support in found.supports if support.status == "complete"]
     if complete and not said:
         said.append("No registered support changes an outcome by more than its interval.")
+    return said
+
+
+def _together(found: Findings) -> list[str]:
+    """Return which joint supports do more or less than the sum of what their parts do alone."""
+    said = []
+    for support, contrast in found.contrasts.items():
+        for word, gains in (("more", [g for g in contrast if g.helps]), ("less", [g for g in contrast if g.harms])):
+            if gains:
+                named = _list([WORDS.get(gain.outcome, gain.outcome) for gain in gains])
+                said.append(f"The parts of {support} together help {named} {word} than the sum of both alone.")
     return said
 
 
