@@ -25,6 +25,7 @@ ALLOWED = {
     "serving": ("wire", "policies"),
     "bench": ("wire", "truth", "motion", "policies", "world", "tasks", "records"),
     "bridge": ("wire", "truth.identity", "motion", "sight", "policies", "bench", "records"),
+    "integrations": ("wire", "truth", "tasks", "bench", "records"),
     "records": ("wire", "truth"),
     "score": ("wire", "truth", "tasks", "records"),
     "report": ("score", "records", "wire", "truth"),
@@ -149,6 +150,8 @@ def test_a_room_whose_name_begins_like_an_allowed_one_is_another_room(tmp_path: 
         "labference.sight, labference.policies, labference.policies.still",
         "labference.report.tables",
         "labference.cli",
+        "labference.integrations.gymnasium, labference.integrations.vla_eval, labference.integrations.inspect_robots",
+        "labference.integrations.lerobot",
     ],
 )
 def test_rooms_that_count_and_tell_load_without_the_physics_engine(modules: str) -> None:

@@ -129,7 +129,7 @@ def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
 
 def _episode(plan: Plan, index: int, out: Path) -> Result:
     laboratory = _laboratory(plan.task, plan.render)
-    laboratory.expect(_shared(out))
+    laboratory.expect(agreed(out))
     for _ in range(TRIES):
         result = laboratory.attempt(plan, index, out)
         if result.status == "scored":
@@ -137,7 +137,7 @@ def _episode(plan: Plan, index: int, out: Path) -> Result:
     return result
 
 
-def _shared(out: Path) -> dict[str, Any]:
+def agreed(out: Path) -> dict[str, Any]:
     """Return what the scored episodes in `out` agree on."""
     for episode in folder.episodes(out):
         attempt = folder.finished(episode)

@@ -13,7 +13,6 @@ from labference.records.strict import plain
 from labference.tasks import contract_digest
 from labference.truth.contract import TaskContract
 from labference.truth.identity import (
-    EXPERT,
     RunId,
     Seeds,
     digest,
@@ -23,6 +22,7 @@ from labference.truth.identity import (
     transport_of,
 )
 from labference.truth.measurement import Block, Setup
+from labference.truth.privilege import reads_the_truth
 from labference.wire import ActionSpec, Capabilities
 from labference.world.world import World
 
@@ -87,7 +87,7 @@ def run_record(
         "identity": identity,
         "plan": plan,
         "task": plan.task,
-        "privileged": plan.policy == EXPERT,
+        "privileged": reads_the_truth(plan.policy),
         "session": session,
         "instance": instance,
         "setup": setup,

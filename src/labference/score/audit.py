@@ -23,6 +23,7 @@ from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
 from labference.truth.identity import digest, layout_digest, observation_condition, policy_identity, transport_of
 from labference.truth.measurement import SensorFault
+from labference.truth.privilege import reads_the_truth
 from labference.truth.verdict import judge
 from labference.wire import Capabilities
 
@@ -182,7 +183,7 @@ def _identity(run: Run, found: Replay) -> str | None:
     expected = {
         "key": digest(identity),
         "task": plan["task"],
-        "privileged": plan["policy"] == "expert",
+        "privileged": reads_the_truth(plan["policy"]),
         "instance": plain(instance),
         "setup": plain(lay_out(contract, instance, seeds, tuple(SensorFault(**fault) for fault in plan["faults"]))),
         "goal": plain(contract.goal(found.instance)),

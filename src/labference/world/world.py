@@ -171,6 +171,12 @@ class World:
         self._show()
         return self._studio.frame(camera, self.time, depth, size)
 
+    def size(self, camera: str) -> tuple[int, int]:
+        """Return width and height of the frames of `camera`, in pixels."""
+        if camera not in self._built.cameras:
+            raise KeyError(f"No camera {camera!r} in this laboratory. Cameras: {', '.join(self.cameras)}.")
+        return self._built.cameras[camera].size
+
     def save(self) -> Checkpoint:
         """Return everything that decides how the laboratory continues."""
         state = np.empty(mujoco.mj_stateSize(self._model, STATE))

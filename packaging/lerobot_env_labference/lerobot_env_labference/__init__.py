@@ -1,0 +1,3 @@
+"""Imported by LeRobot: registers the environments and configurations of labference."""
+
+from labference.integrations import lerobot as lerobot
