@@ -90,12 +90,13 @@ def remaining(plan: Plan, out: Path) -> list[int]:
 
 
 def contact(plan: Plan) -> None:
-    """Contact the tested system of `plan` once; `PlanError` where it is not there or does not fit."""
+    """Contact the tested system of `plan` once, with its longest goal; `PlanError` where it does not fit or answer."""
     if plan.policy == EXPERT:
         return
     contract, spec = find_task(plan.task), PROFILES[plan.action]
-    instance, _ = draw(contract, plan.seed, 0, plan.policy_seed, plan.instances)
-    goal, isolated, deadline_s = contract.goal(instance), plan.isolated, plan.deadline_s
+    drawn = (draw(contract, plan.seed, index, plan.policy_seed, plan.instances) for index in range(plan.episodes))
+    goal = max((contract.goal(instance) for instance, _ in drawn), key=lambda goal: len(goal.instruction))
+    isolated, deadline_s = plan.isolated, plan.deadline_s
     try:
         preflight(plan.policy, spec, goal, plan.profile, isolated=isolated, deadline_s=deadline_s)
     except Refusal as refusal:

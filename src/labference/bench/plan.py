@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from labference.policies.remote.fields import ProfileError
+from labference.policies.remote.profile_file import profile_bytes
 from labference.records.strict import plain
 from labference.truth.identity import IN_PROCESS, PROCESS, PlanError, system_name, transport_of
 from labference.truth.measurement import SensorFault
@@ -57,11 +58,11 @@ class Plan:
         return {name: value for name, value in values.items() if name not in ("episodes", "deadline_s")}
 
 
-def profile_digest(path: str) -> str:
-    """Return the first 12 hex digits of the sha256 of a profile file, or '' where there is none."""
-    if not path:
+def profile_digest(name: str) -> str:
+    """Return the first 12 hex digits of the sha256 of a profile, built in or a file, or '' where there is none."""
+    if not name:
         return ""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
-    except OSError as error:
-        raise PlanError(f"Cannot read the profile {path!r}: {error.strerror}.") from error
+        return hashlib.sha256(profile_bytes(name)).hexdigest()[:12]
+    except ProfileError as error:
+        raise PlanError(str(error)) from error

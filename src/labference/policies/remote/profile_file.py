@@ -35,15 +35,19 @@ def built_in() -> tuple[str, ...]:
 
 def find_profile(name: str) -> Profile:
     """Return the built-in profile called `name`, or the one in the file of that path; raises `ProfileError`."""
+    return parse(profile_bytes(name), name)
+
+
+def profile_bytes(name: str) -> bytes:
+    """Return the TOML of the built-in profile called `name`, or of the file of that path; raises `ProfileError`."""
     if name in built_in():
-        return parse(files(__package__).joinpath("profiles", f"{name}.toml").read_bytes(), name)
+        return files(__package__).joinpath("profiles", f"{name}.toml").read_bytes()
     try:
-        text = Path(name).read_bytes()
+        return Path(name).read_bytes()
     except OSError as error:
         raise ProfileError(
             f"No profile {name!r}; the path of a TOML file would work, or one of {', '.join(built_in())}."
         ) from error
-    return parse(text, name)
 
 
 def parse(text: bytes, source: str) -> Profile:
