@@ -7,7 +7,9 @@ import math
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -532,3 +534,20 @@ def test_a_scale_refuses_numbers_that_mean_nothing(dt: float, load: float) -> No
         Scale(rng()).step(dt, load)
     with pytest.raises(ValueError, match="cannot start"):
         Scale(rng(), load=math.nan)
+
+
+@pytest.mark.parametrize(("pre", "bias", "spread"), [(0.0, 0.54, 0.066), (0.8, 0.02, 0.078)])
+def test_a_pd_law_pours_as_the_benchmark_reports(pre: float, bias: float, spread: float) -> None:
+    path = Path(__file__).parents[1] / "benchmarks" / "pouring.py"
+    spec = spec_from_file_location("benchmark_of_pouring", path)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = module_from_spec(spec)
+    sys.modules[spec.name] = benchmark
+    spec.loader.exec_module(benchmark)
+    outcomes = [benchmark.pour(benchmark.Gains(pre=pre), seed, 1.0) for seed in range(80)]
+    errors = [outcome.error for outcome in outcomes]
+    # Four standard errors of 80 pours.
+    assert np.mean(errors) == pytest.approx(bias, abs=0.04)
+    assert np.std(errors) == pytest.approx(spread, rel=0.35)
+    assert np.mean([outcome.duration for outcome in outcomes]) == pytest.approx(21.5, abs=1.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..wire.labware import LABEL_LETTERS
 from . import draw
-from .built import TCP_POSITION, Built, Camera, Cell, Display, Tip, Vessel, resolve
+from .built import STREAM, TCP_POSITION, Built, Camera, Cell, Display, Tip, Vessel, resolve
 from .engine import mujoco
 from .parts import Part
 from .parts.balance import GRAVITY, LoadCellReadout
@@ -31,8 +31,6 @@ FOOT_GAP = 0.0004
 """Gap between the bottom of an item's cylinder and the surface it stands on [m]; contacts give way by a tenth of it."""
 EMPTY = (0.62, 0.80, 0.93, 0.0)
 """Colour of liquid that is not there."""
-LEVEL_QUANTUM = 0.0005
-"""Step in which a level is shown [m]."""
 LARGEST = (960, 720)
 """Largest frame, width and height in pixels; rendering is supersampled by two."""
 NO_SLIP = 4
@@ -228,7 +226,7 @@ class Bench:
     def label_wrap(self, body: Any, name: str, radius: float, low: float, high: float, text: str) -> None:
         """Print `text` twice around a body between heights `low` and `high`, facing +x and -x, with blank between."""
         draw.add_band(self.spec, name, radius, low, high, repeat=2)
-        draw.add_print(self.spec, name, text, (224, 112), letters=72 if len(text) > 2 else 92)
+        draw.add_print(self.spec, name, text, (224, 112), letters=min(72, 200 // len(text)) if len(text) > 2 else 92)
         self._shown(body, name, name, name)
 
     def surface(self, name: str, body: Any) -> None:
@@ -246,9 +244,10 @@ class Bench:
 
         A shape without mass or contacts shows how full it is.
         """
-        at = (0.0, 0.0, floor + LEVEL_QUANTUM / 2)
+        if not self.vessels:
+            self.cylinder(self.spec.worldbody, 0.0013, 0.01, look=EMPTY, solid=False, name=STREAM)
         shape = f"{name}_liquid"
-        self.cylinder(body, 0.985 * radius, LEVEL_QUANTUM, at, look=EMPTY, solid=False, name=shape)
+        self.cylinder(body, radius, length, (0.0, 0.0, floor + length / 2), look=EMPTY, solid=False, name=shape)
         self.vessels.append(Vessel(name, body.name, radius, length, floor, shape))
 
     def tip(self, meter: str, item: str) -> None:

@@ -17,6 +17,8 @@ from .robot import FINGERS, PREFIX
 if TYPE_CHECKING:
     from .build import Bench
 
+STREAM = "stream"
+"""Name of the shape of falling liquid."""
 TCP_POSITION = "tcp position"
 """Sensor behind those of the items' poses."""
 
@@ -51,7 +53,7 @@ class Display:
 class Vessel:
     """A body that holds liquid, in a cylinder of `radius` and `length` that begins at height `floor` of its frame [m].
 
-    `shape` is the geom that shows how full it is.
+    `shape` is the geom that shows how full it is, a stream of `STREAM` what leaves it.
     """
 
     name: str

@@ -5,24 +5,31 @@ from __future__ import annotations
 import copy
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import cv2
 import numpy as np
 
 from ..wire.observation import DEPTH_UNIT, Frame
-from .built import Built
+from .built import STREAM, Built
 from .engine import mujoco
 from .faults import RenderingFault
 from .parts.display import lit
 from .prepare import set_colours
 
+Point = tuple[float, float, float]
 Profile = Literal["fast", "quality"]
 SUPERSAMPLE = 2
 """Samples per pixel and axis."""
 VISIBLE = np.array([1e-5] * 3 + [1e-4] * 4)
 """Smallest change of an item's position [m] and quaternion that a camera sees. Without it, the micrometre by which a
 heavier jar sinks in could change a pixel and tell its mass."""
+LEVEL, WIDTH = 5e-4, 2.5e-4
+"""Steps in which the length and the radius of what a vessel holds are shown [m], for the same reason."""
+SHOWN, STEEPEST, FLAT = 0.62, 8.0, 0.03
+"""Opacity of liquids, the tangent of the tilt beyond which a vessel is drawn as if it leaned no more, and the sine of
+that up to which it is drawn upright."""
 FARTHEST = 6.5
 """Range of the depth camera [m]."""
 
@@ -65,6 +72,40 @@ class Studio:
             bright = lit(text) | ({"lamp"} if stable else set())
             for element, geom in geoms.items():
                 self._model.geom_matid[geom] = self._on if element in bright else self._off
+
+    def fill(self, volumes: list[float], falling: Sequence[tuple[Point, Point]]) -> None:
+        """Show what the vessels hold [m3], in their order, and streams between two points [m]; after `show`.
+
+        The surface of a tilted vessel is level. It is drawn as a rod that lies along the lower wall, as long as the
+        wall is wet.
+        """
+        model = self._model
+        for vessel, volume in zip(self._built.vessels, volumes, strict=True):
+            geom = model.geom(vessel.shape).id
+            down = -self._data.xmat[model.geom_bodyid[geom]].reshape(3, 3)[2]
+            aside = float(np.hypot(down[0], down[1]))
+            slope = min(STEEPEST, aside / max(1e-6, -down[2]))
+            section = np.pi * vessel.radius**2
+            length = min(vessel.length, volume / section + slope * vessel.radius)
+            length = LEVEL * round(length / LEVEL)
+            radius = min(vessel.radius, np.sqrt(volume / (np.pi * length))) if length else 0.0
+            radius = WIDTH * round(radius / WIDTH) if aside > FLAT else vessel.radius
+            shift = (vessel.radius - radius) / max(aside, 1e-9) if aside > FLAT else 0.0
+            model.geom_rgba[geom, 3] = SHOWN if length and radius else 0.0
+            model.geom_size[geom, :2] = max(0.97 * radius, 1e-5), max(length / 2, 1e-5)
+            model.geom_pos[geom] = shift * down[0], shift * down[1], vessel.floor + length / 2
+        self._draw_stream(falling)
+        mujoco.mj_kinematics(model, self._data)
+
+    def _draw_stream(self, falling: Sequence[tuple[Point, Point]]) -> None:
+        geom = self._model.geom(STREAM).id
+        self._model.geom_rgba[geom, 3] = SHOWN if falling else 0.0
+        for start, end in falling[:1]:
+            way = np.subtract(end, start)
+            length = float(np.linalg.norm(way))
+            self._model.geom_pos[geom] = np.rint(np.add(start, way / 2) / LEVEL) * LEVEL
+            self._model.geom_size[geom, 1] = LEVEL * round(length / 2 / LEVEL)
+            mujoco.mju_quatZ2Vec(self._model.geom_quat[geom], way / max(length, 1e-9))
 
     def colour(self, colours: dict[str, tuple[float, float, float]]) -> None:
         """Show items in `colours`, red, green and blue from 0 to 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..wire.action import STROKE
 from ..wire.observation import Frame, Reading, RobotState, Senses
 from ..wire.panda import HOME
 from .build import build
+from .built import Built
 from .cameras import Profile, Studio
 from .engine import mujoco
 from .faults import SetupError, SimulationFault
@@ -32,6 +33,9 @@ from .parts import Part
 from .parts.balance import CellState
 from .prepare import check_cell, check_setup, place, rearrange, set_colours, set_masses
 from .robot import FULL_SCALE
+
+if TYPE_CHECKING:
+    from .wetting import Wetting, WettingState
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 ZEROING = 0.2
@@ -58,6 +62,7 @@ class Checkpoint:
     cells: tuple[CellState, ...]
     readouts: tuple[Readout, ...]
     generation: int = 0
+    wet: WettingState | None = None
 
 
 _PER_SHOWN = np.rint(1 / np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1)))
@@ -78,6 +83,7 @@ class World:
         self._meter = Meter(self._built)
         self._rows: dict[int, Rows] = {}
         self._studio = Studio(self._built, render)
+        self._wet = _wetting(self._built, self._scratch)
         self._cells = tuple(cell.electronics(timestep) for cell in self._built.cells)
         self._readouts: tuple[Readout, ...] = ()
         self._setup = Setup({}, {}, {})
@@ -138,6 +144,12 @@ class World:
         self._readouts = self._read(block)
         return block, self._readouts
 
+    def tare(self, cell: str) -> bool:
+        """Let a balance show what it carries as 0.0 g from now on; return whether it did, as only a stable one does."""
+        if cell not in self.channels.cells:
+            raise KeyError(f"No balance {cell!r} in this laboratory. Balances: {', '.join(self.channels.cells)}.")
+        return self._cells[self.channels.cells.index(cell)].tare()
+
     def rearrange(self, change: Rearrangement) -> None:
         """Let the environment move fixtures and free bodies at this instant; no time passes.
 
@@ -183,7 +195,8 @@ class World:
         mujoco.mj_getState(self._model, self._data, state, STATE)
         cells = tuple(cell.state() for cell in self._cells)
         command, tick, generation = self._command.copy(), self.tick, self.generation
-        return Checkpoint(self.model_digest, self._setup, state, tick, command, cells, self._readouts, generation)
+        wet = None if self._wet is None else self._wet.state()
+        return Checkpoint(self.model_digest, self._setup, state, tick, command, cells, self._readouts, generation, wet)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Continue from `checkpoint`, which a laboratory of the same parts saved, bit for bit."""
@@ -193,6 +206,8 @@ class World:
             )
         self._setup = checkpoint.setup
         self._dress(checkpoint.setup)
+        if self._wet is not None and checkpoint.wet is not None:
+            self._wet.load(checkpoint.wet)
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, checkpoint.state, STATE)
         self.tick, self.generation = checkpoint.tick, checkpoint.generation
@@ -211,6 +226,8 @@ class World:
         set_masses(self._built, self._scratch, setup.masses)
         set_colours(self._built, self._model, setup.colours)
         self._studio.colour(setup.colours)
+        if self._wet is not None:
+            self._wet.fill(setup)
 
     def _advance(self, controls: np.ndarray, control: int = POLICY) -> Block:
         """Advance one physics step per row of `controls`: nothing else calls mj_step."""
@@ -218,12 +235,14 @@ class World:
         if len(controls) not in self._rows:
             self._rows[len(controls)] = Rows(model, len(controls))
         rows = self._rows[len(controls)]
-        ctrl, sensors, step = data.ctrl, data.sensordata, mujoco.mj_step
+        ctrl, sensors, step, wet = data.ctrl, data.sensordata, mujoco.mj_step, self._wet
         for i, targets in enumerate(controls):
             ctrl[:] = targets
             step(model, data)
             rows.sensors[i] = sensors
             rows.contacts[i] = data.contact.geom.tobytes()
+            if wet is not None:
+                wet.follow(data)
         if data.warning.number.any() or not np.isfinite(data.qpos).all():
             raise SimulationFault(_diagnosis(data, self.time))
         block = self._measured(rows, control)
@@ -233,7 +252,10 @@ class World:
     def _measured(self, rows: Rows, control: int) -> Block:
         fixtures = self._meter.fixtures(self._data)
         opening = float(self._command[7])
-        return self._with_faults(self._meter.block(self.tick, rows, opening, fixtures, control, self.generation))
+        block = self._meter.block(self.tick, rows, opening, fixtures, control, self.generation)
+        if self._wet is not None:
+            block = replace(block, liquid=self._wet.liquid(), sample=self._wet.sample())
+        return self._with_faults(block)
 
     def _read(self, block: Block) -> tuple[Readout, ...]:
         """Let every instrument read its load cell."""
@@ -311,6 +333,18 @@ class World:
             for name, cell, readout in zip(self.channels.cells, self._cells, self._readouts, strict=True)
         }
         self._studio.show(self._data, texts)
+        if self._wet is not None:
+            plumbing = self._wet.plumbing
+            self._studio.fill([plumbing.volume(index) for index in range(len(plumbing.cups))], plumbing.falling)
+
+
+def _wetting(built: Built, scratch: Any) -> Wetting | None:
+    """Return the liquids of a laboratory with vessels; only those need the chemistry engine."""
+    if not built.vessels:
+        return None
+    from .wetting import Wetting
+
+    return Wetting(built, scratch)
 
 
 def _diagnosis(data: Any, time: float) -> str:

@@ -40,6 +40,7 @@ class CellState:
     filtered: float
     valid: int
     history: np.ndarray
+    tare: float = 0.0
 
 
 class LoadCellReadout:
@@ -61,6 +62,16 @@ class LoadCellReadout:
         self.load(CellState(empty, 0.0, 0, np.zeros(self._window - 1)))
         return empty
 
+    def tare(self) -> bool:
+        """Show what is on the pan as 0.0 g from now on, if the reading is stable; return whether it was.
+
+        Only what is shown changes: capacity and underload are judged by all that rests on the pan.
+        """
+        steady = self._valid >= self._window and np.ptp(self._history) <= RANGE
+        if steady:
+            self._tare = self._filtered
+        return bool(steady)
+
     def update(self, force: np.ndarray) -> Readout:
         """Read `force` (k,) float32 [N], one sample per physics tick; NaN where the sensor returned nothing."""
         raw = (1000.0 / GRAVITY) * (np.asarray(force, np.float64) - self._zero)
@@ -72,7 +83,7 @@ class LoadCellReadout:
             status[~np.isfinite(raw)] = FAULT
         stable = self._stable(filtered, status)
         # Adding zero turns -0.0 into 0.0.
-        shown = np.rint(filtered / QUANTUM) / round(1 / QUANTUM) + 0.0
+        shown = np.rint((filtered - self._tare) / QUANTUM) / round(1 / QUANTUM) + 0.0
         return Readout(raw, filtered, shown, stable, status)
 
     @staticmethod
@@ -90,12 +101,13 @@ class LoadCellReadout:
 
     def state(self) -> CellState:
         """Return a copy of what is remembered, for a checkpoint."""
-        return CellState(self._zero, self._filtered, self._valid, self._history.copy())
+        return CellState(self._zero, self._filtered, self._valid, self._history.copy(), self._tare)
 
     def load(self, state: CellState) -> None:
         """Continue from `state`."""
         self._zero, self._filtered, self._valid = state.zero, state.filtered, state.valid
         self._history = state.history.copy()
+        self._tare = state.tare
 
     def _filter(self, raw: np.ndarray) -> np.ndarray:
         """Run the first-order filter over finite samples, and hold the last value over the others."""

@@ -40,6 +40,10 @@ LABEL = (0.055, 0.080)
 """Heights between which the label is stuck around the tube [m], above the rack and below the hand."""
 
 
+FACING = 0.3
+"""Turn of a tube whose label faces the front camera from the right half of the bench [rad]."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReagentTube:
     """A tube whose label says `text`; its origin is its lowest point. What it holds, an instance decides."""
@@ -86,7 +90,10 @@ class TubeRack:
 
 
 def tube_in_rack(rack: Pose, place: int) -> Pose:
-    """Return where a tube starts in hole `place`, counted from 0, of a rack at `rack`: 0.3 mm above its floor."""
+    """Return where a tube starts in hole `place`, counted from 0, of a rack at `rack`: 0.3 mm above its floor.
+
+    Its label faces the cameras in front.
+    """
     x, y = tube_place(place)
     c, s = math.cos(rack.yaw), math.sin(rack.yaw)
-    return Pose(rack.x + c * x - s * y, rack.y + s * x + c * y, RACK_FLOOR + 0.0003, rack.yaw)
+    return Pose(rack.x + c * x - s * y, rack.y + s * x + c * y, RACK_FLOOR + 0.0003, FACING)

@@ -1,0 +1,304 @@
+"""What is in which vessel, and what moves between them: poses in, masses and compositions out. No physics engine.
+
+Both laboratories drive it: one with the poses of simulated bodies, the other with poses of its own. Every gram is in a
+vessel, in the air, on a dipped tip, or spilled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...truth.filling import Filling, WetSetup
+from .chance import Stream, frozen, thawed
+from .liquids import LIQUIDS
+from .pour import HELD_BACK, STREAMING, Pour, PourState, drawn, nominal
+from .solution import Solution
+from .vessel import Cylinder
+
+GRAVITY = 9.81
+"""[m/s2]"""
+GRAMS = 1000.0
+"""Grams in a kilogram: masses are kept in kg and told in g."""
+WAKE = math.radians(4.0)
+"""Tilt from which a vessel is watched for liquid that leaves it [rad]; every vessel is brim-full below it."""
+UPRIGHT = math.cos(math.radians(30.0))
+"""Cosine of the tilt up to which a vessel can catch a stream."""
+BRIM = 0.001
+"""What lands nearer than this to the wall of a vessel splashes over its rim [m] (estimate)."""
+TIP_DEPTH = 0.004
+"""How deep the tip of a probe must be below the surface to be wet all around [m]."""
+FILM = (0.05e-3, 0.10e-3)
+"""Mass that a dipped tip takes along when it is lifted [kg], uniform (estimate)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cup:
+    """A vessel: its inside, and the height at which that begins in the frame of the body that carries it [m]."""
+
+    name: str
+    inside: Cylinder
+    floor: float
+
+
+class Placed(NamedTuple):
+    """Where a body is: its origin [m], and the direction of its z axis."""
+
+    origin: tuple[float, float, float]
+    axis: tuple[float, float, float]
+
+
+DRY = Solution(0.0)
+
+
+class Falling(NamedTuple):
+    """A stream to draw: where it leaves a lip, and where it lands [m]."""
+
+    lip: tuple[float, float, float]
+    landing: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TipState:
+    """What a tip is dipped into (-1 air), how much hangs on it [kg], and of which composition."""
+
+    inside: int
+    film: float
+    kind: Solution
+
+
+@dataclass(frozen=True, slots=True)
+class PlumbingState:
+    """Everything that decides how the liquids continue; one entry per vessel or tip."""
+
+    pours: tuple[PourState, ...]
+    kinds: tuple[Solution, ...]
+    catches: tuple[int, ...]
+    splashed: float
+    tips: tuple[TipState, ...]
+    stream: Stream
+
+
+class Plumbing:
+    """The liquids of one bench.
+
+    `falling` are the streams that leave a lip now, and `pushes` says by how much a landing stream presses on a vessel,
+    as a mass [kg] per index of a vessel.
+    """
+
+    def __init__(self, cups: tuple[Cup, ...], tips: int = 0) -> None:
+        self.cups = cups
+        self.falling: tuple[Falling, ...] = ()
+        self.pushes: dict[int, float] = {}
+        self._tips = [TipState(-1, 0.0, DRY)] * tips
+        self.fill(WetSetup({}, {}, {}))
+
+    def fill(self, setup: WetSetup) -> None:
+        """Fill the vessels as `setup` says, and draw how each of them pours.
+
+        Raises `ValueError` for a vessel that is not here, a liquid that nobody knows, or more than fits.
+        """
+        names = [cup.name for cup in self.cups]
+        if unknown := sorted(setup.liquids.keys() - set(names)):
+            raise ValueError(f"There is no vessel {unknown[0]!r} to fill; there is {', '.join(names) or 'none'}.")
+        self._pours = [self._filled(index, setup) for index in range(len(names))]
+        self._kinds = [_kind(setup.liquids.get(name, Filling(0.0)), setup.temperature) for name in names]
+        self._catches = [-1] * len(names)
+        self._splashed = 0.0
+        self._tips = [TipState(-1, 0.0, DRY)] * len(self._tips)
+        self._rng = np.random.default_rng([setup.seed, len(names)])
+        self.falling, self.pushes = (), {}
+
+    @property
+    def masses(self) -> list[float]:
+        """Return what each vessel holds [kg]."""
+        return [pour.held for pour in self._pours]
+
+    @property
+    def spilled(self) -> float:
+        """Return what landed in no vessel [kg]."""
+        return self._splashed + sum(pour.spilled for pour in self._pours)
+
+    @property
+    def total(self) -> float:
+        """Return all liquid there is [kg]; it never changes."""
+        air = sum(pour.airborne for pour in self._pours)
+        return math.fsum((*self.masses, air, self.spilled, *(tip.film for tip in self._tips)))
+
+    @property
+    def inside(self) -> tuple[int, ...]:
+        """Return the index of the vessel that each tip is dipped into, -1 for air."""
+        return tuple(tip.inside for tip in self._tips)
+
+    def contents(self, vessel: int) -> Solution:
+        """Return what a vessel holds."""
+        return portion(self._kinds[vessel], self._pours[vessel].held)
+
+    def volume(self, vessel: int) -> float:
+        """Return how much liquid a vessel holds [m3]."""
+        pour = self._pours[vessel]
+        return pour.held / pour.liquid.density
+
+    def level(self, vessel: int) -> float:
+        """Return how high the liquid stands in a vessel when it is upright [m]."""
+        return self.cups[vessel].inside.depth(self.volume(vessel))
+
+    def grams(self) -> np.ndarray:
+        """Return the masses in the vessels and what was spilled, (v + 1,) [g]."""
+        return GRAMS * np.array([*self.masses, self.spilled])
+
+    def step(self, dt: float, placed: list[Placed], tips: tuple[tuple[float, float, float], ...] = ()) -> bool:
+        """Let `dt` [s] pass while vessels are `placed` and tips are at `tips` [m]; return whether a mass changed."""
+        changed, falling = False, []
+        self.pushes = {}
+        for index, pour in enumerate(self._pours):
+            axis = placed[index].axis
+            tilt = math.acos(max(-1.0, min(1.0, axis[2])))
+            if tilt < WAKE and pour.quiet:
+                continue
+            lip, out = _lip(placed[index], self.cups[index], tilt)
+            catch, landing = self._below(index, lip, out, placed)
+            if catch >= 0 or not pour.airborne:
+                self._catches[index] = catch
+            before = pour.held
+            height = lip[2] - landing[2]
+            # What is already in the air was thrown at the catch of its time.
+            landed = pour.step(dt, tilt, height, catch >= 0)
+            if landed:
+                self._land(index, self._catches[index], landed)
+                self.pushes[self._catches[index]] = pour.push
+            if pour.flow:
+                falling.append(Falling(lip, landing))
+            changed = changed or bool(landed) or pour.held != before
+        self.falling = tuple(falling)
+        for index, tip in enumerate(tips):
+            changed = self._dip(index, tip, placed) or changed
+        return changed
+
+    def state(self) -> PlumbingState:
+        """Return all that is remembered, as plain values."""
+        return PlumbingState(
+            tuple(pour.state() for pour in self._pours),
+            tuple(self._kinds),
+            tuple(self._catches),
+            self._splashed,
+            tuple(self._tips),
+            frozen(self._rng),
+        )
+
+    def load(self, state: PlumbingState) -> None:
+        """Go on from `state`, after a `fill` with the setup that it came from."""
+        for pour, known in zip(self._pours, state.pours, strict=True):
+            pour.load(known)
+        self._kinds, self._catches = list(state.kinds), list(state.catches)
+        self._splashed, self._tips = state.splashed, list(state.tips)
+        self._rng = thawed(state.stream)
+        self.falling, self.pushes = (), {}
+
+    def _filled(self, index: int, setup: WetSetup) -> Pour:
+        cup = self.cups[index]
+        filling = setup.liquids.get(cup.name, Filling(0.0))
+        if filling.liquid not in LIQUIDS:
+            raise ValueError(f"There is no liquid {filling.liquid!r}; there is {', '.join(LIQUIDS)}.")
+        liquid = LIQUIDS[filling.liquid]
+        rng = np.random.default_rng([setup.seed, index])
+        trial = drawn(liquid, rng, setup.noise) if setup.noise else nominal(liquid)
+        most = cup.inside.capacity * liquid.density
+        extra = trial.fill if filling.grams > 0 else 0.0
+        mass = max(0.0, min(filling.grams / GRAMS + extra, max(most, filling.grams / GRAMS)))
+        return Pour(cup.inside, liquid, mass, trial, rng)
+
+    def _below(
+        self, source: int, lip: tuple[float, float, float], out: tuple[float, float], placed: list[Placed]
+    ) -> tuple[int, tuple[float, float, float]]:
+        """Return the vessel that a stream from `lip` lands in, -1 for none, and where it lands."""
+        pour = self._pours[source]
+        drive = max(pour.level - HELD_BACK * pour.trial.dries, 0.0)
+        speed = STREAMING * math.sqrt(2.0 * GRAVITY * drive)
+        for index, cup in enumerate(self.cups):
+            origin, axis = placed[index]
+            top = cup.floor + cup.inside.length
+            rim = tuple(o + top * a for o, a in zip(origin, axis, strict=True))
+            if index == source or axis[2] < UPRIGHT or lip[2] <= rim[2]:
+                continue
+            fall = math.sqrt(2.0 * (lip[2] - rim[2]) / GRAVITY)
+            x, y = lip[0] + speed * fall * out[0], lip[1] + speed * fall * out[1]
+            if math.hypot(x - rim[0], y - rim[1]) <= cup.inside.radius - BRIM:
+                return index, (x, y, origin[2] + cup.floor + self.level(index))
+        fall = math.sqrt(2.0 * max(lip[2], 0.0) / GRAVITY)
+        return -1, (lip[0] + speed * fall * out[0], lip[1] + speed * fall * out[1], 0.0)
+
+    def _land(self, source: int, catch: int, mass: float) -> None:
+        """Put `mass` from `source` into `catch`; what does not fit runs over the rim."""
+        pour = self._pours[catch]
+        room = max(0.0, pour.vessel.capacity * pour.liquid.density - pour.bulk)
+        fits = min(mass, room)
+        self._mix(catch, self._kinds[source], fits)
+        self._splashed += mass - fits
+
+    def _dip(self, index: int, tip: tuple[float, float, float], placed: list[Placed]) -> bool:
+        """Let a tip that enters a liquid leave its film there, and one that leaves a liquid take a film along."""
+        known = self._tips[index]
+        inside = self._around(tip, placed, TIP_DEPTH if known.inside < 0 else 0.0)
+        if inside == known.inside:
+            return False
+        film, kind = known.film, known.kind
+        if known.inside >= 0:
+            wanted = FILM[0] + (FILM[1] - FILM[0]) * float(self._rng.random())
+            film, kind = min(wanted, self._pours[known.inside].bulk), self._kinds[known.inside]
+            self._pours[known.inside].add(-film)
+        if inside >= 0:
+            self._mix(inside, kind, film)
+            film, kind = 0.0, DRY
+        self._tips[index] = TipState(inside, film, kind)
+        return True
+
+    def _mix(self, vessel: int, kind: Solution, mass: float) -> None:
+        """Stir `mass` [kg] of a liquid like `kind` into a vessel."""
+        if mass > 0.0:
+            self._kinds[vessel] = self.contents(vessel) + portion(kind, mass)
+            self._pours[vessel].add(mass)
+
+    def _around(self, tip: tuple[float, float, float], placed: list[Placed], depth: float) -> int:
+        """Return the vessel whose liquid reaches `depth` [m] over `tip`, -1 for none."""
+        for index, cup in enumerate(self.cups):
+            origin, axis = placed[index]
+            if axis[2] < UPRIGHT:
+                continue
+            low = origin[2] + cup.floor
+            aside = math.hypot(tip[0] - origin[0], tip[1] - origin[1])
+            if aside < cup.inside.radius and low < tip[2] <= low + self.level(index) - depth:
+                return index
+        return -1
+
+
+def portion(kind: Solution, mass: float) -> Solution:
+    """Return `mass` [kg] of a liquid that is composed like `kind`."""
+    whole = kind.mass
+    share = mass / whole if whole else 0.0
+    return Solution(kind.water * share, tuple((name, share * amount) for name, amount in kind.moles), kind.temperature)
+
+
+def _kind(filling: Filling, temperature: float) -> Solution:
+    return Solution.of(dict(filling.amounts), water=1.0, temperature=temperature)
+
+
+def _lip(placed: Placed, cup: Cup, tilt: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
+    """Return the lowest point of a tilted rim, and the horizontal direction in which liquid leaves it."""
+    (x, y, z), (ax, ay, az) = placed
+    top = cup.floor + cup.inside.length
+    aside = math.hypot(ax, ay)
+    if aside < 1e-9:
+        return (x, y, z + top), (0.0, 0.0)
+    out = (ax / aside, ay / aside)
+    r, cosine = cup.inside.radius, math.cos(tilt)
+    # The rim's lowest point lies downhill: out along the tilted rim plane.
+    lip = (
+        x + top * ax + r * cosine * out[0],
+        y + top * ay + r * cosine * out[1],
+        z + top * az - r * math.sin(tilt),
+    )
+    return lip, out
