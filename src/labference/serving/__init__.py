@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Protocol
 
+from labference.policies import UnknownPolicy
 from labference.wire import Policy
 
 WIRES = {
@@ -32,3 +34,17 @@ class Serve(Protocol):
         scheme included, once connections are accepted.
         """
         ...
+
+
+def find_server(wire: str) -> Serve:
+    """Return the function that serves over `wire`."""
+    if wire not in WIRES:
+        raise UnknownPolicy(f"No wire {wire!r} to serve over; wires: {', '.join(WIRES)}.")
+    try:
+        module = importlib.import_module(WIRES[wire])
+    except ImportError as error:
+        raise UnknownPolicy(
+            f"Serving over {wire} needs the extra 'remote' ({error}): pip install 'labference[remote]' would work."
+        ) from error
+    found: Serve = vars(module)["serve"]
+    return found
