@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from labference.policies import find_policy
 from labference.policies.remote.convert import from_request, missing, to_actions, to_commands
 from labference.policies.remote.digests import digests
 from labference.policies.remote.profile import Profile
@@ -159,14 +158,13 @@ class Hosted:
         return answer
 
 
-def hosting(name: str, profile: Profile, prompt_key: str) -> Callable[[], Hosted]:
-    """Return what makes a host of the local system called `name`, for each connection.
+def hosts(make: Callable[[int], Policy], profile: Profile, prompt_key: str) -> Callable[[], Hosted]:
+    """Return what makes a host of a local system for each connection; `make` builds the system with a policy seed.
 
-    Raises `UnknownPolicy` where there is no such system, and `Refusal` where the profile does not carry what it needs.
+    Raises `Refusal` where the profile does not carry what the system declares to need.
     """
-    found = find_policy(name)
-    capabilities = declared(lambda seed: found(seed=seed), profile)
-    return lambda: Hosted(lambda seed: found(seed=seed), capabilities, profile, prompt_key)
+    capabilities = declared(make, profile)
+    return lambda: Hosted(make, capabilities, profile, prompt_key)
 
 
 class Wrapped:

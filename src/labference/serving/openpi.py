@@ -16,10 +16,12 @@ from websockets.sync.server import ServerConnection
 
 from labference.policies.remote.arrays import pack_openpi, unpack_openpi
 from labference.policies.remote.openpi import EXTENSION, OpenPi
+from labference.policies.remote.profile import Profile
 from labference.policies.remote.profile_file import find_profile
 from labference.policies.remote.robot import DEFAULT
+from labference.wire import Policy
 
-from .hosted import Service, hosting
+from .hosted import Service, hosts
 from .sockets import Serving
 
 HEALTH = ("/healthz", "OK\n")
@@ -27,17 +29,26 @@ FAILED = 1011
 """Close code after an error."""
 
 
-def host(policy: str, profile: str, address: str, port: int) -> Serving:
-    """Return a server of the local system called `policy`, which reads requests by `profile` ('' is our own).
+def serve(
+    make: Callable[[int], Policy], host: str, port: int, profile: str = "", ready: Callable[[str], None] = print
+) -> None:
+    """Serve systems that `make` builds, one a connection, until interrupted; '' is our own profile.
 
-    Raises `UnknownPolicy`, `ProfileError` or `Refusal` where it cannot be served.
+    Raises `ProfileError` or `Refusal` where they cannot be served.
     """
-    return serve(hosting(policy, find_profile(profile or DEFAULT), OpenPi.prompt_key), address, port)
+    with hosting(make, find_profile(profile or DEFAULT), host, port) as serving:
+        ready(f"openpi://{serving.host}:{serving.port}")
+        serving.wait()
 
 
-def serve(make: Callable[[], Service], address: str, port: int) -> Serving:
-    """Return a server that makes a service for every connection; the server listens, `run` or `begin` serves."""
-    return Serving(lambda connection: _talk(connection, make()), address, port, HEALTH)
+def hosting(make: Callable[[int], Policy], profile: Profile, host: str = "127.0.0.1", port: int = 0) -> Serving:
+    """Return a server of local systems that reads requests by `profile`; entering it serves in a thread."""
+    return listen(hosts(make, profile, OpenPi.prompt_key), host, port)
+
+
+def listen(make: Callable[[], Service], host: str = "127.0.0.1", port: int = 0) -> Serving:
+    """Return a server that makes a service for every connection; entering it serves in a thread."""
+    return Serving(lambda connection: _talk(connection, make()), host, port, HEALTH)
 
 
 def _talk(connection: ServerConnection, service: Service) -> None:
@@ -71,7 +82,9 @@ def _answer(service: Service, frame: bytes | str) -> dict[str, Any]:
             fields, images = split(request)
             return {"labference": service.probe(fields, images, asked["actions"])}
         case "infer":
-            return service.infer(*split(request))
+            answer = service.infer(*split(request))
+            answer["labference"]["observation"] = asked.get("observation")
+            return answer
     raise ValueError(f"No request {asked['op']!r}; reset, infer or probe would work.")
 
 

@@ -26,32 +26,29 @@ class Serving:
             handler, host, port, compression=None, max_size=None, ping_interval=None, process_request=reply
         )
         self._thread: threading.Thread | None = None
-        self._running = False
         self.host, self.port = self._server.socket.getsockname()[:2]
-
-    def run(self) -> None:
-        """Serve until `close` is called elsewhere, or Ctrl-C."""
-        self._running = True
-        with suppress(KeyboardInterrupt):
-            self._server.serve_forever()
 
     def begin(self) -> Serving:
         """Serve in a thread."""
-        self._running = True
-        self._thread = threading.Thread(target=self.run, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         return self
 
+    def wait(self) -> None:
+        """Return once it was closed elsewhere, or at Ctrl-C."""
+        assert self._thread is not None  # waits for what `begin` began
+        with suppress(KeyboardInterrupt):
+            self._thread.join()
+
     def close(self) -> None:
         """Stop listening, and cut every connection."""
-        if not self._running:
+        if self._thread is None:
             self._server.socket.close()
             return
         for connection in self._server.connections:
             connection.close_socket()
         self._server.shutdown()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def __enter__(self) -> Serving:
         return self.begin()

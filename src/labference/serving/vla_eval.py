@@ -14,25 +14,34 @@ from labference.policies.remote.profile import Profile
 from labference.policies.remote.profile_file import find_profile
 from labference.policies.remote.robot import DEFAULT
 from labference.policies.remote.vla_eval import PROTOCOL, VlaEval, framed, unframed
+from labference.wire import Policy
 
-from .hosted import Service, hosting
+from .hosted import Service, hosts
 from .sockets import Serving
 
 HEALTH = ("/health", '{"status": "ok"}\n')
 
 
-def host(policy: str, profile: str, address: str, port: int) -> Serving:
-    """Return a server of the local system called `policy`, which reads observations by `profile` ('' is our own).
+def serve(
+    make: Callable[[int], Policy], host: str, port: int, profile: str = "", ready: Callable[[str], None] = print
+) -> None:
+    """Serve systems that `make` builds, one a connection, until interrupted; '' is our own profile.
 
-    Raises `UnknownPolicy`, `ProfileError` or `Refusal` where it cannot be served.
+    Raises `ProfileError` or `Refusal` where they cannot be served.
     """
-    found = find_profile(profile or DEFAULT)
-    return serve(hosting(policy, found, VlaEval.prompt_key), found, address, port)
+    with hosting(make, find_profile(profile or DEFAULT), host, port) as serving:
+        ready(f"vla-eval://{serving.host}:{serving.port}")
+        serving.wait()
 
 
-def serve(make: Callable[[], Service], profile: Profile, address: str, port: int) -> Serving:
-    """Return a server that makes a service for every connection; the server listens, `run` or `begin` serves."""
-    return Serving(lambda connection: _talk(connection, make(), profile), address, port, HEALTH)
+def hosting(make: Callable[[int], Policy], profile: Profile, host: str = "127.0.0.1", port: int = 0) -> Serving:
+    """Return a server of local systems that reads observations by `profile`; entering it serves in a thread."""
+    return listen(hosts(make, profile, VlaEval.prompt_key), profile, host, port)
+
+
+def listen(make: Callable[[], Service], profile: Profile, host: str = "127.0.0.1", port: int = 0) -> Serving:
+    """Return a server that makes a service for every connection; entering it serves in a thread."""
+    return Serving(lambda connection: _talk(connection, make(), profile), host, port, HEALTH)
 
 
 def _talk(connection: ServerConnection, service: Service, profile: Profile) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labference.wire import ActionSpec, Goal, ServiceFault
+from labference.wire import ActionSpec, Goal, Refusal, ServiceFault
 
 from .arrays import Malformed, pack_openpi, unpack_openpi
 from .digests import told
@@ -65,7 +65,14 @@ class OpenPi(RemoteRobot):
                 "observation": observation,
                 "seed": self.seed,
             }
-        return self.ask(request)
+        answer = self.ask(request)
+        if self.extension and reply_of(answer).get("observation") != observation:
+            self._link.kill()
+            raise ServiceFault(
+                f"The server answered observation {told(reply_of(answer).get('observation'))} when asked about "
+                f"{observation}; an answer to another question is never used."
+            )
+        return answer
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send one request and return its answer."""
@@ -92,8 +99,8 @@ class OpenPi(RemoteRobot):
             found = unpack_openpi(frame)
         except Malformed as error:
             self._link.kill()
-            raise ServiceFault(f"The server sent what is no message of OpenPI: {error}.") from error
+            raise Refusal("malformed", f"The server sent what is no message of OpenPI: {error}.") from error
         if not isinstance(found, dict):
             self._link.kill()
-            raise ServiceFault(f"The server sent a {type(found).__name__}; a map would work.")
+            raise Refusal("malformed", f"The server sent a {type(found).__name__}; a map would work.")
         return found

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Move, Observation, Operation, Refusal, Stop
 from labference.wire.receipt import Level, RequestReceipt
+from labference.wire.refusal import KINDS
 
 from .convert import to_commands, to_request
 from .digests import MOST_ENTRIES, digests, told
@@ -20,21 +21,6 @@ REPLY = "labference"
 """Key under which our own servers declare themselves and say more with an answer; a stock server has no such key."""
 DEFAULT = "labference"
 """Profile of a server when none is given."""
-REFUSALS = (
-    "nonfinite",
-    "shape",
-    "dtype",
-    "too_long",
-    "empty",
-    "out_of_range",
-    "unknown_operation",
-    "unknown_act",
-    "unsupported",
-    "too_many",
-    "malformed",
-    "exception",
-)
-"""Kinds of refusals that a server of ours may pass on."""
 LONGEST_NAME = 64
 """Most characters of a name or a version that a service gives itself."""
 
@@ -42,8 +28,8 @@ LONGEST_NAME = 64
 class RemoteRobot(ABC):
     """Ask a robot policy in another process for actions, over a connection of its own for one episode.
 
-    Raises `ServiceFault` for whatever the transport or the service does wrong, and `Refusal` for an answer that arrived
-    whole and is nonsense.
+    Raises `ServiceFault` for whatever the transport or the service does wrong, and `Refusal` for an answer that is
+    nonsense, or no message of the wire at all.
     """
 
     prompt_key: ClassVar[str]
@@ -175,7 +161,7 @@ def reply_of(answer: dict[str, Any]) -> dict[str, Any]:
 def _refused(answer: dict[str, Any]) -> None:
     """Raise the refusal that one of our own servers passes on from the policy it hosts."""
     found = reply_of(answer).get("refused")
-    if isinstance(found, list) and len(found) == 2 and found[0] in REFUSALS:
+    if isinstance(found, list) and len(found) == 2 and found[0] in KINDS:
         raise Refusal(found[0], str(told(found[1])))
 
 

@@ -129,7 +129,7 @@ class VlaEval(RemoteRobot):
                 )
         except Malformed as error:
             self._link.kill()
-            raise ServiceFault(f"The server sent what is no message of vla-eval: {error}.") from error
+            raise Refusal("malformed", f"The server sent what is no message of vla-eval: {error}.") from error
         except ServiceFault:
             self._link.kill()
             raise
