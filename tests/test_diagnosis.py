@@ -38,6 +38,7 @@ from labference.truth.diagnosis import (
     written,
 )
 from labference.truth.draw import TWINS, draw, lay_out
+from labference.truth.geometry import Socket, axis_error
 from labference.truth.identity import PlanError
 from labference.wire import Execute, Operation, ServiceFault, Wait
 from labference.world.faults import SetupError
@@ -555,3 +556,35 @@ def test_systems_that_remember_a_place_in_the_room_go_there_from_the_same_checkp
         off = [math.dist(hole["position"][:2], mouth[:2]) for mouth in (before, after)]
         assert off[0] < 0.006 < 0.03 < off[1], "where it was before the rack moved"
         assert not run_.scores["verdict"]["valid"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if "equivariance" in task.lists()])
+def test_geometric_pairs_move_the_reference_mouth_and_axis_rigidly_and_keep_the_local_answer(task: str) -> None:
+    """Paper section 7.3: p' = R p + d and v' = R v, with what moved the fixture; the legal set stays."""
+    contract = find_task(task)
+    one = registered(task, instances="equivariance", starts=24)
+    pairs = [pair for pair in one.pairs if pair.kind == "geometry"]
+    assert len(pairs) == 12
+    for pair in pairs:
+        scenes, legal = [], []
+        for number in (pair.one, pair.two):
+            instance, seeds = draw(contract, one.campaign, number, 0, "equivariance")
+            setup = lay_out(contract, instance, seeds)
+            scenes.append(setup.fixtures | {name: setup.after[name] for name in setup.after if name in setup.fixtures})
+            legal.append({(entry.kind, entry.place) for entry in contract.legal(contract.scored(instance))})
+        assert legal[0] == legal[1], "the same local answer"
+        (fixture,) = {name for name in scenes[0] if scenes[0][name] != scenes[1][name]} & {"rotor", "rack"}
+        before, after = (scene[fixture] for scene in scenes)
+        turn = after.yaw - before.yaw
+        c, s = math.cos(turn), math.sin(turn)
+        d = (after.x - (c * before.x - s * before.y), after.y - (s * before.x + c * before.y))
+        mouths = [contract.regions(scene) for scene in scenes]
+        names = [name for name, region in mouths[0].items() if isinstance(region, Socket)]
+        assert len(names) == 12
+        for name in names:
+            (x, y, z), moved = mouths[0][name].mouth, mouths[1][name].mouth
+            assert moved == pytest.approx((c * x - s * y + d[0], s * x + c * y + d[1], z), abs=1e-9)
+        axis = (0.0, 0.0, -1.0)  # R turns about the vertical
+        assert axis_error((c * axis[0] - s * axis[1], s * axis[0] + c * axis[1], axis[2]), axis) == 0.0
+        off = [math.dist(scene[0], scene[1]) for scene in [(mouths[0][n].mouth, mouths[1][n].mouth) for n in names]]
+        assert max(off) > 0.005, "the world position of at least one mouth differs"

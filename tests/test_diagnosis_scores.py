@@ -409,6 +409,22 @@ def test_unresolved_pairs_give_bounds_unless_one_member_decides(diagnosed: Any) 
     assert found.bounds == Bounds(successes=1, unresolved=1, planned=3)
 
 
+def test_localisation_is_compared_in_both_poses_of_a_geometric_pair(diagnosed: Any) -> None:
+    """Errors are taken in each member's own scene; what is right before the move has to be right after it."""
+    pairs = tuple(Pair("geometry", number, number + 1) for number in (0, 2, 4, 6))
+    made = {1: Made(offset=0.02), 3: Made(offset=None), 5: Made(axis=math.pi), 7: UNRESOLVED}
+
+    def outcomes(number: int, branch: str) -> Made | str:
+        return made.get(number, Made(offset=0.001, axis=0.01))
+
+    found = diagnosed(outcomes, starts=8, pairs=pairs).moved
+    assert found.located.correct == Rate(0, 4) and found.located.bounds == Bounds(0, 1, 4)
+    assert found.one == (0.001,) * 4 and found.two == (0.02, 0.02, 0.001, 0.001), "two targets of each pair"
+    assert found.axes == (0.01, 0.0, 0.01, 0.0, 0.01, math.pi, 0.01, math.pi)
+    sound = diagnosed(lambda number, branch: Made(), starts=8, pairs=pairs, name="sound").moved
+    assert sound.located.correct == Rate(4, 4) and len(sound.one) == len(sound.two) == 8
+
+
 def test_without_registered_pairs_there_is_no_rate(diagnosed: Any) -> None:
     found = diagnosed(lambda *_: Made())
     assert found.state_pairs.bounds is None and found.state_pairs.correct.value is None

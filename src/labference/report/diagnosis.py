@@ -11,7 +11,7 @@ from labference.score.branch import Branch
 from labference.score.diagnosis import Diagnosis
 from labference.score.finding import NAMES, SCOPE, Findings
 from labference.score.gain import ERRORS, OUTCOMES, Gain, Support
-from labference.score.interfaces import INTERFACES, POSITION_M, Errors, Interface, Test
+from labference.score.interfaces import INTERFACES, POSITION_M, Errors, Interface, Test, errors
 from labference.score.pairs import Pairs
 from labference.score.rate import Rate
 
@@ -235,6 +235,19 @@ def _pairs(systems: Sequence[Findings]) -> Iterator[Row]:
         yield _row("P_state", "both choices correct, of pairs", systems, lambda f: _paired(f.state_pairs))
     if any(found.geometry_pairs.bounds for found in systems):
         yield _row("moved", "chosen and confirmed in both poses", systems, lambda f: _paired(f.geometry_pairs))
+        yield _row("· located", "right target in both poses, of pairs", systems, lambda f: _paired(f.moved.located))
+    if any(found.moved.one for found in systems):
+        yield _row("· e_p, moved", "median, 90 % in each pose [mm]", systems, _positions)
+        yield _row("· e_v, moved", "median, 90 % in both poses [°]", systems, _axes)
+
+
+def _positions(found: Findings) -> str:
+    one, two = (_spread(errors(values), 1000.0, "") for values in (found.moved.one, found.moved.two))
+    return f"{one}; {two}" if found.moved.one else NOTHING
+
+
+def _axes(found: Findings) -> str:
+    return _spread(errors(found.moved.axes), math.degrees(1), "")
 
 
 def _paired(pairs: Pairs) -> str:

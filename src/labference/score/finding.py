@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .diagnosis import BASE, Diagnosis
 from .gain import OUTCOMES, Gain, Support, contrasts, outcome_rate, supports
 from .interfaces import Interface, Tests, interface_tests
-from .pairs import Pairs, paired
+from .pairs import Moved, Pairs, moved, paired
 from .rate import Bounds, Rate, rate
 
 SCOPE: dict[Interface, str] = {"state": "semantic", "decision": "decision", "geometry": "geometry", "skill": "skill"}
@@ -40,6 +40,7 @@ class Findings:
     tests: Tests
     state_pairs: Pairs
     geometry_pairs: Pairs
+    moved: Moved
     supports: tuple[Support, ...]
     contrasts: dict[str, tuple[Gain, ...]]
 
@@ -74,6 +75,7 @@ def findings(diagnosis: Diagnosis) -> Findings:
         tests=interface_tests(diagnosis),
         state_pairs=paired(diagnosis, "state"),
         geometry_pairs=paired(diagnosis, "geometry"),
+        moved=moved(diagnosis),
         supports=supports(diagnosis),
         contrasts=contrasts(diagnosis),
     )

@@ -126,7 +126,7 @@ def interface_tests(diagnosis: Diagnosis) -> Tests:
     checks: dict[Interface, Callable[[Branch], bool | None]] = {
         "state": _recognised,
         "decision": _decided,
-        "geometry": _located,
+        "geometry": located,
         "skill": _executed,
     }
     return Tests(
@@ -176,7 +176,7 @@ def _decided(branch: Branch) -> bool | None:
     return None if found is None else found["said"] in found["reference"]
 
 
-def _located(branch: Branch) -> bool | None:
+def located(branch: Branch) -> bool | None:
     """Return whether everything that the operation needs was stated, and close."""
     found = branch.first("geometry")
     if found is None:
@@ -219,7 +219,7 @@ def _state(receipts: Sequence[dict[str, Any]]) -> State | None:
         fields={
             kind: clustered([right for own, right, _ in found if own == kind] for found in facts) for kind in kinds
         },
-        readout=_errors([off for found in facts for _, _, off in found if off is not None]),
+        readout=errors([off for found in facts for _, _, off in found if off is not None]),
         extra=sum(
             fact["name"] not in names
             for receipt, names in zip(receipts, known, strict=True)
@@ -247,14 +247,15 @@ def _geometry(branches: Sequence[Branch]) -> Geometry | None:
         said = {miss["name"] for miss in receipt["misses"]}
         invalid.append([not _valid(miss) for miss in receipt["misses"]])
         unstated.append([target["name"] not in said for target in receipt["reference"]])
-    return Geometry(_errors(items), _errors(axes), _errors(places), clustered(invalid), clustered(unstated))
+    return Geometry(errors(items), errors(axes), errors(places), clustered(invalid), clustered(unstated))
 
 
 def _valid(miss: dict[str, Any]) -> bool:
     return miss["position"] is not None and miss["axis"] is not None
 
 
-def _errors(values: Sequence[float]) -> Errors | None:
+def errors(values: Sequence[float]) -> Errors | None:
+    """Return the distribution of `values`, None where there are none."""
     if not values:
         return None
     median, most = (float(value) for value in np.percentile(values, (50, 90)))
