@@ -30,8 +30,8 @@ BASELINE_S = 4.0
 """Longest wait for a stable reading before the pour [s]."""
 EMPTY_S = 5.0
 """Time at the largest tilt without a change of the reading after which the tube counts as empty [s]."""
-DRAINED_S = 2.0
-"""Pause after a pour, for drops to fall and the reading to settle [s]."""
+DRAINED_S = 3.0
+"""Pause with the lip over the vessel after a pour, for the last drops to fall into it [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Poured:
 
     observation  the last one
     shown        by how much the reading grew [g]; None without valid readings
-    seconds      from the start tilt until the reading had settled [s]
+    seconds      from the start tilt until the last drops have fallen [s]
     ended        "reached", "empty" or "late"
     """
 
@@ -95,9 +95,9 @@ def pour(arm: Arm, observation: Observation, at: Pouring, instrument: str = "bal
     while tilt > START:
         tilt = max(START, tilt - BACK * arm.period)
         observation = yield from _turn(arm, observation, at, tilt)
+    observation = yield Wait(DRAINED_S, look=False)
     seconds = observation.senses.time - began
     observation = yield from reach(arm, observation, top, level(at.yaw), held)
-    observation = yield Wait(DRAINED_S, look=False)
     observation = yield from _steady(observation, instrument)
     full = _value(observation, instrument)
     shown = None if full is None or empty is None else round(full - empty, 3)
