@@ -293,6 +293,7 @@ class Laboratory:
             self.contract.regions,
             self.world.now,
             lambda: self._referee.state,
+            self.world.tare,
         )
 
     def _oracle(self, plan: Plan, referee: Referee, seeds: Seeds, declared: Capabilities) -> Oracle | None:

@@ -25,6 +25,8 @@ from labference.truth.sockets import pose_of
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Operation, Script, Wait
 from labference.wire.action import STROKE
 
+from .wet_hands import WetHands
+
 PATIENCE_S = 0.25
 """How long the executor waits before it looks at the state again [s]."""
 UPRIGHT = 0.9
@@ -45,6 +47,7 @@ class Scene:
     places: Callable[[Mapping[str, Pose]], dict[str, Region]]
     measure: Callable[[], Block]
     state: Callable[[], Any]
+    tare: Callable[[str], bool] = lambda cell: False
 
     @property
     def regions(self) -> dict[str, Region]:
@@ -119,6 +122,13 @@ class Reference:
 
     def close(self) -> None:
         """Release nothing."""
+
+    def perform(
+        self, observation: Observation, operation: Operation, parameters: Mapping[str, float]
+    ) -> Script[Observation]:
+        """Carry out one operation of the wet bench, with `parameters` by name; see `wet_hands.KINDS`."""
+        hands = WetHands(self._scene, self._arm, self._scene.tare)
+        return (yield from hands.perform(observation, operation, parameters))
 
     def _work(self, observation: Observation) -> Script[None]:
         while True:
