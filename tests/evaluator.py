@@ -1,0 +1,72 @@
+"""What an evaluator knows of an episode, and whether something that was handed out holds any of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labference.records import folder, strict
+from labference.tasks import find_task
+
+WORDS = re.compile(
+    r"seed|slot|stratum|instance|legal|answer|layout|identity|verdict|correct|chosen|choice|mass|subset|\bgoal|occup"
+)
+"""Parts of names under which no tool may be given anything."""
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every name, string, number and array in `value`, with the name that it goes by."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield "name", str(key)
+            yield from leaves(entry, str(key))
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from leaves(object.__getattribute__(value, field.name), field.name)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for entry in value:
+            yield from leaves(entry, name)
+    else:
+        yield name, value
+
+
+def secrets(path: Path) -> tuple[set[str], set[float]]:
+    """Return the words and numbers of the attempt in `path` that only its evaluator knows."""
+    run = strict.read(path / folder.RUN)
+    identity = run["identity"]
+    words = {str(path), str(path.parent), run["key"], run["session"], identity["instance"], identity["layout"]}
+    numbers = {float(seed) for seed in identity["seeds"].values()}
+    words |= {str(seed) for seed in identity["seeds"].values()}
+    masses = list(run["setup"]["masses"].values())
+    numbers |= {float(mass) for mass in masses} | {float(1000 * mass) for mass in masses}
+    public = set(re.findall(r"\d+(?:\.\d+)?", run["goal"]["instruction"]))
+    return words, {number for number in numbers if f"{number:g}" not in public and f"{number:.1f}" not in public}
+
+
+def fields_of(task: str) -> set[str]:
+    """Return the names of what an instance and a state of `task` hold."""
+    contract = find_task(task)
+    instance = contract.sample(contract.strata()[0], np.random.default_rng(0))
+    return {field.name for noun in (instance, contract.start(instance)) for field in fields(noun)}
+
+
+def leaks(handed: Any, path: Path, task: str) -> list[str]:
+    """Return what of the evaluator's is in `handed`, of the attempt in `path`."""
+    words, numbers = secrets(path)
+    hidden = fields_of(task)
+    found = []
+    for name, value in leaves(handed):
+        if name == "name" and (value in hidden or WORDS.search(value)):
+            found.append(f"name {value!r}")
+        if isinstance(value, str):
+            found += [f"{name}: {value!r}" for word in words if word in value]
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            found += [f"{name}: {number:g}" for number in numbers if np.isclose(value, number, rtol=1e-12).any()]
+        elif isinstance(value, int | float | np.number) and float(value) in numbers:
+            found.append(f"{name}: {value}")
+    return found
