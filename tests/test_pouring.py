@@ -168,6 +168,8 @@ def test_no_mass_appears_or_vanishes_whatever_the_hand_does(
             landed += pour.step(dt, math.radians(degrees), height, hits)
             parts = (pour.bulk, pour.film, pour.pendant, pour.airborne, pour.caught, pour.spilled, pour.flow, pour.push)
             assert min(parts) >= 0.0
+        landings = [parcel.lands for parcel in pour.state().air]
+        assert landings == sorted(landings)
     assert abs(imbalance(pour)) < KILOGRAM
     assert landed == pytest.approx(pour.caught, abs=KILOGRAM)
 
@@ -324,6 +326,15 @@ def test_a_vessel_tilted_beyond_horizontal_runs_empty(degrees: float) -> None:
     assert run(pour, degrees, 5.0) < WATER.film
 
 
+@pytest.mark.parametrize("degrees", [10.0, 78.0, 120.0])
+def test_a_tilt_is_the_same_to_either_side_and_past_half_a_turn(degrees: float) -> None:
+    one, *others = (filled() for _ in range(3))
+    run(one, degrees, 4.0)
+    for pour, same in zip(others, (-degrees, 360.0 - degrees), strict=True):
+        run(pour, same, 4.0)
+        assert pour.caught == pytest.approx(one.caught, abs=1e-9)
+
+
 def test_an_empty_vessel_pours_nothing() -> None:
     pour = filled(mass=0.0)
     assert run(pour, 120.0, 3.0) == 0.0
@@ -405,6 +416,18 @@ def test_a_vessel_takes_only_what_fits(mass: float) -> None:
         filled().add(mass - 0.045 if mass < 0 else mass)
 
 
+@settings(max_examples=200, deadline=None)
+@given(cylinder=cylinders, share=st.floats(0, 1))
+def test_a_vessel_can_be_filled_to_the_rim_and_emptied(cylinder: Cylinder, share: float) -> None:
+    most = cylinder.capacity * WATER.density
+    pour = Pour(cylinder, WATER, share * most, nominal(WATER), rng())
+    pour.add(most - pour.bulk)
+    pour.step(STEP, 0.0, FALL, True)
+    assert pour.flow == 0.0
+    pour.add(-pour.bulk)
+    assert pour.held == 0.0
+
+
 def test_only_generators_that_can_be_saved_are_taken() -> None:
     with pytest.raises(ValueError, match="MT19937 cannot be saved"):
         frozen(np.random.Generator(np.random.MT19937(0)))
@@ -442,6 +465,18 @@ def test_a_scale_is_late_and_then_follows_with_its_time_constant() -> None:
     assert np.all(shown <= 100 * (1 - np.exp(-np.maximum(young, 0) / TAU)) + 0.051)
     assert np.all(shown >= 100 * (1 - np.exp(-np.maximum(old, 0) / TAU)) - 0.051)
     assert shown[-1] == 100.0
+
+
+def test_values_of_a_scale_are_of_every_age_between_the_youngest_and_the_oldest() -> None:
+    scale, rate = Scale(rng(5), noise=0.0), 2.0
+    ages = []
+    for tick in range(10_000):
+        scale.step(STEP, 0.001 * rate * STEP * (tick + 1))
+        if tick > 1000 and tick % 5 == 4:
+            state = scale.state()
+            ages.append((state.filtered - state.values[-1]) / rate)
+    assert LATENCY - 1e-9 <= min(ages) <= max(ages) <= LATENCY + JITTER + 1e-9
+    assert np.mean(ages) == pytest.approx(LATENCY + 0.5 * JITTER, abs=0.0035)
 
 
 def test_the_noise_of_a_scale_is_what_it_says() -> None:

@@ -201,7 +201,8 @@ class Pour:
         tilt += self.trial.tilt
         if not -math.tau < tilt < math.tau:
             raise ValueError(f"A tilt of {tilt!r} rad is no tilt; it lies between -2 pi and 2 pi rad.")
-        out = self._lip(dt, -tilt if tilt < 0.0 else tilt)
+        tilt = -tilt if tilt < 0.0 else tilt
+        out = self._lip(dt, math.tau - tilt if tilt > math.pi else tilt)
         self.flow = out / dt
         self.time += dt
         if out > 0.0:
@@ -248,7 +249,8 @@ class Pour:
 
     def _fits(self, mass: float) -> None:
         most = self.vessel.capacity * self.liquid.density
-        if not 0.0 <= mass <= most:
+        # Who fills up to the rim may miss it by a rounding error.
+        if not 0.0 <= mass <= most * (1.0 + 1e-12):
             raise ValueError(
                 f"{1000 * mass:.3f} g of {self.liquid.name} do not fit; this vessel holds 0 to {1000 * most:.1f} g."
             )
