@@ -17,8 +17,7 @@ from websockets.sync.server import ServerConnection
 from labference.policies.remote.arrays import pack_openpi, unpack_openpi
 from labference.policies.remote.openpi import EXTENSION, OpenPi
 from labference.policies.remote.profile import Profile
-from labference.policies.remote.profile_file import find_profile
-from labference.policies.remote.robot import DEFAULT
+from labference.policies.remote.robot import DEFAULT, profile_of
 from labference.wire import Policy
 
 from .hosted import Service, hosts
@@ -34,9 +33,9 @@ def serve(
 ) -> None:
     """Serve systems that `make` builds, one a connection, until interrupted; '' is our own profile.
 
-    Raises `ProfileError` or `Refusal` where they cannot be served.
+    Raises `Refusal` where they cannot be served.
     """
-    with hosting(make, find_profile(profile or DEFAULT), host, port) as serving:
+    with hosting(make, profile_of(profile or DEFAULT), host, port) as serving:
         ready(f"openpi://{serving.host}:{serving.port}")
         serving.wait()
 

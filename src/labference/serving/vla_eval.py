@@ -11,8 +11,7 @@ from websockets.sync.server import ServerConnection
 import labference
 from labference.policies.remote.arrays import Malformed
 from labference.policies.remote.profile import Profile
-from labference.policies.remote.profile_file import find_profile
-from labference.policies.remote.robot import DEFAULT
+from labference.policies.remote.robot import DEFAULT, profile_of
 from labference.policies.remote.vla_eval import PROTOCOL, VlaEval, framed, unframed
 from labference.wire import Policy
 
@@ -27,9 +26,9 @@ def serve(
 ) -> None:
     """Serve systems that `make` builds, one a connection, until interrupted; '' is our own profile.
 
-    Raises `ProfileError` or `Refusal` where they cannot be served.
+    Raises `Refusal` where they cannot be served.
     """
-    with hosting(make, find_profile(profile or DEFAULT), host, port) as serving:
+    with hosting(make, profile_of(profile or DEFAULT), host, port) as serving:
         ready(f"vla-eval://{serving.host}:{serving.port}")
         serving.wait()
 

@@ -122,7 +122,13 @@ def _image(found: dict[Any, Any]) -> np.ndarray:
             if image.width * image.height * 4 > LARGEST_IMAGE:
                 raise Malformed(f"an image of {image.width} x {image.height} pixels is too large")
             return np.array(image)
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except (
+        UnidentifiedImageError,
+        OSError,
+        SyntaxError,
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    ) as error:
         raise Malformed(f"an image does not decode: {error}") from error
 
 

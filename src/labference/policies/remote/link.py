@@ -54,21 +54,20 @@ class Link:
         return self._socket is not None
 
     def send(self, frame: bytes) -> None:
-        """Send a binary frame; refuse to where an answer lies that nobody asked for."""
-        self._expect_nothing()
+        """Send a binary frame."""
         try:
             self._usable().send(frame)
         except (ConnectionClosed, OSError) as error:
             self.kill()
             raise ServiceFault(f"The connection was lost while a request was sent: {_words(error)}") from error
 
-    def _expect_nothing(self) -> None:
+    def unasked(self) -> bytes | str | None:
+        """Return a frame that lies there already: one that answers nothing, if nothing was asked."""
         try:
-            self._usable().recv(timeout=0)
-        except (TimeoutError, ConnectionClosed, OSError):
-            return  # a lost connection shows when it is used
-        self.kill()
-        raise ServiceFault("The server sent an answer that nobody had asked for; answers may be shifted by one.")
+            frame: bytes | str = self._usable().recv(timeout=0)
+        except (TimeoutError, ConnectionClosed, OSError, UnicodeDecodeError):
+            return None  # a lost connection shows when it is used
+        return frame
 
     def receive(self) -> bytes | str:
         """Return the next frame, whole: bytes, or text where the server sent text."""

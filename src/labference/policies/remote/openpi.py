@@ -76,6 +76,9 @@ class OpenPi(RemoteRobot):
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send one request and return its answer."""
+        if self._link.unasked() is not None:
+            self._link.kill()
+            raise ServiceFault("The server sent an answer that nobody had asked for; answers may be shifted by one.")
         self._link.send(pack_openpi(request))
         return self._receive()
 

@@ -171,7 +171,7 @@ def compare_commands(ours: Converted, theirs: object) -> None:
 
 
 def _millimetres(openings: np.ndarray) -> str:
-    return f"{', '.join(f'{1000 * opening:.0f}' for opening in openings)} mm"
+    return f"{', '.join(str(round(1000 * opening)) for opening in openings)} mm"
 
 
 # A plausible first answer.

@@ -114,23 +114,33 @@ class VlaEval(RemoteRobot):
 
     def _ask(self, kind: str, payload: dict[str, Any], expected: str) -> dict[str, Any]:
         """Send a frame and return the payload of the frame that answers it."""
+        early = self._link.unasked()
+        if early is not None:
+            self._read(early)
+            self._link.kill()
+            raise ServiceFault("The server sent an answer that nobody had asked for; answers may be shifted by one.")
         seq = self._send(kind, payload)
-        frame = self._link.receive()
+        said, answer, number = self._read(self._link.receive())
+        if said != expected or number != seq:
+            self._link.kill()
+            raise ServiceFault(
+                f"The server answered {kind} {seq} with {quoted(said)} {number}; an answer to another question is "
+                "never used."
+            )
+        return answer
+
+    def _read(self, frame: bytes | str) -> tuple[str, dict[str, Any], int]:
+        """Return what a frame holds; an error ends the connection."""
         try:
             if isinstance(frame, str):
                 raise ServiceFault(f"The server failed: {quoted(frame)}")
             said, answer, number = unframed(frame)
             if said == "error":
                 raise ServiceFault(f"The server failed: {quoted(str(answer.get('error', answer)))}")
-            if said != expected or number != seq:
-                raise ServiceFault(
-                    f"The server answered {kind} {seq} with {quoted(said)} {number}; an answer to another question is "
-                    "never used."
-                )
         except Malformed as error:
             self._link.kill()
             raise Refusal("malformed", f"The server sent what is no message of vla-eval: {error}.") from error
         except ServiceFault:
             self._link.kill()
             raise
-        return answer
+        return said, answer, number
