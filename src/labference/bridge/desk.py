@@ -60,6 +60,7 @@ class Desk:
         self._lock = threading.Lock()
         self._bridge: Bridge | None = None
         self._told = False
+        self._failure: BaseException | None = None
         ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._work, args=(ready,), name="bench", daemon=True)
         self._thread.start()
@@ -80,12 +81,15 @@ class Desk:
         return future.result()
 
     def close(self) -> None:
-        """Finish the call under way, end an episode under way as unresolved, and stop."""
+        """Finish the call under way, end an episode under way as unresolved, and stop; raises what broke the bench."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._jobs.put(None)
         self._thread.join()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     def __enter__(self) -> Desk:
         return self
@@ -104,10 +108,12 @@ class Desk:
         ready.set_result(None)
         try:
             self._serve()
-        finally:
             if self._bridge is not None:
                 self._bridge.close()
                 self._tell()
+        except BaseException as error:  # noqa: BLE001  # handed to whoever closes the desk
+            self._failure = error
+        finally:
             self._laboratory.world.close()
             self.over.set()
 

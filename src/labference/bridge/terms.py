@@ -8,7 +8,8 @@ import math
 from dataclasses import asdict, dataclass, fields
 
 from labference.policies import BUILT_IN
-from labference.truth.identity import EXPERT, PlanError
+from labference.truth.identity import PlanError
+from labference.truth.privilege import reads_the_truth
 from labference.wire import Capabilities
 
 from .tools import CATALOGUE
@@ -68,7 +69,8 @@ class Terms:
 
     def __post_init__(self) -> None:
         """Refuse tools that nobody knows, and names that belong to somebody else."""
-        if not self.name or self.name in (EXPERT, *BUILT_IN) or not set(self.name).isdisjoint(":/\\"):
+        taken = self.name in BUILT_IN or reads_the_truth(self.name)
+        if not self.name or taken or not set(self.name).isdisjoint(":/\\"):
             raise PlanError(f"An agent cannot be called {self.name!r}; a name of its own without : or / would work.")
         for name in self.without:
             if name not in CATALOGUE:

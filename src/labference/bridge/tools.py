@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 Schema = dict[str, Any]
 """The subset of JSON Schema that `check` keeps: type, enum, minimum, maximum, minLength, maxLength, items, minItems,
 maxItems, properties, required, additionalProperties.
@@ -246,8 +248,14 @@ def check(tool: Tool, arguments: object) -> dict[str, Any]:
     """Return the arguments of a call, or raise `ToolError` with one sentence that names what would work."""
     if not isinstance(arguments, dict):
         raise ToolError(f"{tool.name} takes named arguments, not a {type(arguments).__name__}.")
-    _object(tool.name, arguments, tool.schema(), "argument")
-    return dict(arguments)
+    given = {name: _listed(value) for name, value in arguments.items()}
+    _object(tool.name, given, tool.schema(), "argument")
+    return given
+
+
+def _listed(value: object) -> object:
+    """Return arrays of callers in Python as lists."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _object(where: str, value: dict[Any, Any], schema: Schema, what: str) -> None:
