@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labference.policies import preflight
+from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
@@ -117,6 +118,7 @@ def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
         for index in todo:
             yield _episode(plan, index, out)
         return
+    dismiss()  # each worker has a child of its own
     pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     try:
         waiting = iter(todo)

@@ -14,6 +14,7 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
 from labference.records.prefix import CHECKPOINT
 from labference.records.strict import write_atomically
@@ -134,6 +135,7 @@ def _results(registration: Registration, plan: Plan, out: Path, workers: int) ->
         for number in todo:
             yield from _start(registration, plan, out, number)
         return
+    dismiss()  # each worker has a child of its own
     pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     try:
         waiting = iter(todo)

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, TypeVar
@@ -83,7 +84,12 @@ class System:
         self._deadline = _Deadline(deadline_s, name)
         try:
             self._policy = self._ask(make)
-            self.capabilities = self._open()
+            try:
+                self.capabilities = self._open()
+            except BaseException:
+                with suppress(Refusal, ServiceFault):
+                    self._ask(self._policy.close)
+                raise
         except Refusal as refusal:
             self._deadline.restore()
             raise PlanError(f"{name!r} could not be opened: {refusal}") from refusal

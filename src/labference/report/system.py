@@ -75,7 +75,7 @@ class System:
 
 def systems(campaigns: Sequence[Campaign], page: Path) -> tuple[System, ...]:
     """Return every campaign of a page to be written to `page`."""
-    labels = phrases.distinct([(str(campaign.condition["policy"]), campaign.path) for campaign in campaigns])
+    labels = phrases.distinct([(campaign.system, campaign.path) for campaign in campaigns])
     share = len(campaigns)
     return tuple(
         _system(campaign, label, f"system-{number}", page, share)

@@ -38,6 +38,12 @@ class Campaign:
         return self.planned - len(self.scores)
 
     @property
+    def system(self) -> str:
+        """Return what the tested system is called: a server by what it declared, once an episode is scored."""
+        policy = str(self.condition["policy"])
+        return str(self.identity.get("policy", policy)) if self.condition.get("transport") == policy else policy
+
+    @property
     def identity(self) -> dict[str, Any]:
         """Return the shared identity fields, empty before the first scored episode."""
         first = next(iter(self.scores.values()), None)

@@ -83,7 +83,7 @@ def summarise(campaign: Campaign) -> Summary:
     decisive = next((kind for kind in choice.DECISIVE if kind in campaign.kinds), "")
     registered = choice.registered(verdicts, decisive)
     return Summary(
-        system=campaign.condition["policy"],
+        system=campaign.system,
         task=campaign.condition["task"],
         planned=campaign.planned,
         scored=len(scores),

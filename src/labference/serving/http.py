@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -76,6 +77,7 @@ class Server(ThreadingHTTPServer):
         self._idle_s = idle_s
         self._sessions: dict[str, Session] = {}
         self._changing = threading.Lock()
+        self._connections: set[Any] = set()
         super().__init__((host, port), _Handler)
 
     @property
@@ -134,9 +136,25 @@ class Server(ThreadingHTTPServer):
         for name in idle:
             outcome(self.capabilities.name, lambda name=name: self.end(name))  # type: ignore[misc]
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own."""
+        with self._changing:
+            self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection."""
+        with self._changing:
+            self._connections.discard(request)
+        super().shutdown_request(request)
+
     def server_close(self) -> None:
-        """Close all sessions that are not busy, and stop listening."""
+        """Stop listening, cut all connections, and close all sessions that are not busy."""
         super().server_close()
+        with self._changing:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
         for name, found in list(self._sessions.items()):
             if not found.busy.locked():
                 outcome(self.capabilities.name, lambda name=name: self.end(name))  # type: ignore[misc]

@@ -9,6 +9,7 @@ from typing import Any
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Operation, Policy, Refusal, codec
 from labference.wire.call import result
 
+POSIX = os.name == "posix"
 _idle: dict[str, Any] = {}
 """The child that waits for the next episode, by the name of its system: what is slow to load is loaded once."""
 
@@ -98,7 +99,7 @@ class _Host:
 
 
 def _start(name: str) -> Any:
-    if os.name != "posix":
+    if not POSIX:
         raise Refusal("unsupported", "A policy in a process of its own needs a POSIX system; --in-process would work.")
     from .child import Child
 
