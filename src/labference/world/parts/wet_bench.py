@@ -18,8 +18,11 @@ from .tools import Holder, Probe, Rod, tool_in_holder
 
 BALANCE, PAN, BEAKER, RINSE, RACK = "balance", "pan", "beaker", "rinse", "rack"
 PROBE, PROBE_HOLDER, ROD, ROD_HOLDER, METER = "probe", "probe_holder", "rod", "rod_holder", "meter"
-WET_VIEWS = (View("front", (1.30, 0.03, 0.80), (0.40, 0.05, 0.10), 46.0, (640, 480)),)
-"""The whole bench from in front and above."""
+WET_VIEWS = (
+    View("front", (1.30, 0.03, 0.80), (0.40, 0.05, 0.10), 46.0, (640, 480)),
+    View("labels", (0.95, -0.12, 0.34), (0.42, -0.30, 0.10), 34.0, (640, 480)),
+)
+"""The whole bench from in front and above, and the rack from near by."""
 PLACES = {
     BALANCE: (0.55, 0.13, 0.020, 0.030),
     RACK: (0.42, -0.30, 0.020, 0.030),
