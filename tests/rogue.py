@@ -23,7 +23,7 @@ import numpy as np
 
 from lab_policies import HERE, Scripted
 from labference.policies.remote.limits import LARGEST_FRAME
-from labference.wire import Act, Move, Observation, Wait
+from labference.wire import JOINT, Act, Capabilities, Move, Observation, Script, Wait
 
 INTERFACE, SERVICE = "interface_failure", "invalid"
 """How an episode ends after nonsense through a supported interface (scored), and after a service failed (retried)."""
@@ -48,6 +48,20 @@ class Swinging(Scripted):
 
     def act(self, observation: Observation) -> Act:
         return Move(HONEST)
+
+
+class Seeded(Scripted):
+    """Move as its seed says, and look at every second answer."""
+
+    wants = Capabilities("seeded", "1", cameras=("front",), depth=True, readings=True)
+
+    def work(self, observation: Observation) -> Script[None]:
+        chance = np.random.default_rng(self.seed)
+        while True:
+            steps = chance.normal(0.0, 0.005, (3, 8)).cumsum(0) * (np.arange(8) < 7)
+            observation = yield Move(np.clip(HERE + steps, JOINT.low, JOINT.high), look=False)
+            shown = observation.senses.readings[0].value or 0.0
+            observation = yield Wait(0.1 + 1e-4 * abs(shown))
 
 
 class Rogue(Scripted):
