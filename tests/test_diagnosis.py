@@ -38,7 +38,7 @@ from labference.truth.diagnosis import (
     written,
 )
 from labference.truth.draw import TWINS, draw, lay_out
-from labference.truth.geometry import Socket, axis_error
+from labference.truth.geometry import Round, Socket, axis_error
 from labference.truth.identity import PlanError
 from labference.wire import Execute, Operation, ServiceFault, Wait
 from labference.world.faults import SetupError
@@ -558,33 +558,43 @@ def test_systems_that_remember_a_place_in_the_room_go_there_from_the_same_checkp
         assert not run_.scores["verdict"]["valid"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if "equivariance" in task.lists()])
-def test_geometric_pairs_move_the_reference_mouth_and_axis_rigidly_and_keep_the_local_answer(task: str) -> None:
+def _middles(regions: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Return the middle of each place that can move: mouths of sockets, and round places."""
+    mouths = {name: region.mouth for name, region in regions.items() if isinstance(region, Socket)}
+    return mouths | {
+        name: (*region.centre, region.height) for name, region in regions.items() if isinstance(region, Round)
+    }
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_geometric_pairs_move_the_reference_point_and_axis_rigidly_and_keep_the_local_answer(task: str) -> None:
     """Paper section 7.3: p' = R p + d and v' = R v, with what moved the fixture; the legal set stays."""
     contract = find_task(task)
     one = registered(task, instances="equivariance", starts=24)
     pairs = [pair for pair in one.pairs if pair.kind == "geometry"]
     assert len(pairs) == 12
     for pair in pairs:
-        scenes, legal = [], []
+        scenes, legal, carried = [], [], []
         for number in (pair.one, pair.two):
             instance, seeds = draw(contract, one.campaign, number, 0, "equivariance")
             setup = lay_out(contract, instance, seeds)
             scenes.append(setup.fixtures | {name: setup.after[name] for name in setup.after if name in setup.fixtures})
             legal.append({(entry.kind, entry.place) for entry in contract.legal(contract.scored(instance))})
+            carried.append({name: setup.items[name] for name in setup.on_cell})
         assert legal[0] == legal[1], "the same local answer"
-        (fixture,) = {name for name in scenes[0] if scenes[0][name] != scenes[1][name]} & {"rotor", "rack"}
+        (fixture,) = {name for name in scenes[0] if scenes[0][name] != scenes[1][name]} & {"rotor", "rack", "balance"}
         before, after = (scene[fixture] for scene in scenes)
         turn = after.yaw - before.yaw
         c, s = math.cos(turn), math.sin(turn)
         d = (after.x - (c * before.x - s * before.y), after.y - (s * before.x + c * before.y))
-        mouths = [contract.regions(scene) for scene in scenes]
-        names = [name for name, region in mouths[0].items() if isinstance(region, Socket)]
-        assert len(names) == 12
-        for name in names:
-            (x, y, z), moved = mouths[0][name].mouth, mouths[1][name].mouth
-            assert moved == pytest.approx((c * x - s * y + d[0], s * x + c * y + d[1], z), abs=1e-9)
+        points = [_middles(contract.regions(scene)) for scene in scenes]
+        for which, load in zip(points, carried, strict=True):
+            which.update({name: (pose.x, pose.y, pose.z) for name, pose in load.items()})
+        assert len(points[0]) >= 2
+        for name, (x, y, z) in points[0].items():
+            assert points[1][name] == pytest.approx((c * x - s * y + d[0], s * x + c * y + d[1], z), abs=1e-9)
+        assert all(carried[1][name].yaw == pytest.approx(carried[0][name].yaw + turn) for name in carried[0])
         axis = (0.0, 0.0, -1.0)  # R turns about the vertical
         assert axis_error((c * axis[0] - s * axis[1], s * axis[0] + c * axis[1], axis[2]), axis) == 0.0
-        off = [math.dist(scene[0], scene[1]) for scene in [(mouths[0][n].mouth, mouths[1][n].mouth) for n in names]]
-        assert max(off) > 0.005, "the world position of at least one mouth differs"
+        off = [math.dist(points[0][name], points[1][name]) for name in points[0]]
+    assert max(off) > 0.005, "the world position of at least one point differs"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from labference.truth.contract import Defaults
+from labference.truth.draw import Member
 from labference.truth.events import (
     Approached,
     Disturbed,
@@ -64,6 +65,8 @@ BALANCE_SHIFT = 0.02
 """Nominal balance position and largest layout shift per axis [m]."""
 PAN_RING = 0.042
 """Radius of the circle on which preloaded items stand [m]: five places, 72 degrees apart."""
+RELOCATION, RELOCATION_TURN = 0.03, np.radians(15)
+"""Largest shift [m] per axis and turn [rad] of a balance that a geometric pair moves, with all that stands on it."""
 LABEL_TURN = np.radians(30)
 """Largest initial turn of a weight away from the label camera [rad]."""
 
@@ -86,13 +89,31 @@ ITEMS = tuple(item(grams) for grams in STANDARDS)
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """A stratum: target [g], wanted subset, and whether the balance is moved rigidly."""
+
+    target: float
+    goal: tuple[int, ...]
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
-    """One weighing problem; masses in grams. `goal` and `start` are the wanted and the initial subset on the pan."""
+    """One weighing problem; masses in grams. `goal` and `start` are the wanted and the initial subset on the pan.
+
+    `shift` moves the balance and all that stands on it: x and y [m], and a turn about its middle [rad].
+    """
 
     target: float
     sample: float
     start: tuple[int, ...]
     goal: tuple[int, ...]
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def kind(self) -> Kind:
+        """Return the stratum that it was drawn from."""
+        return Kind(self.target, self.goal, self.shift != (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,32 +171,48 @@ class Weighing(Defaults):
         """Return the place that the operation names."""
         return operation.place
 
-    def strata(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    def strata(self) -> tuple[Kind, ...]:
         """Return every target with every wanted subset: one standard in basic, two or three in extended."""
         sizes = (2, 3) if self.extended else (1,)
         answers = [subset for size in sizes for subset in itertools.combinations(STANDARDS, size)]
-        return tuple(itertools.product(self.targets, answers))
+        return tuple(Kind(float(target), answer) for target, answer in itertools.product(self.targets, answers))
 
-    def sample(self, stratum: tuple[int, tuple[int, ...]], rng: np.random.Generator) -> Instance:
-        """Draw the initial subset; the sample mass closes the sum exactly."""
-        target, goal = stratum
+    def lists(self) -> dict[str, tuple[Member, ...]]:
+        """Return the controlled instances that a user can name.
+
+        equivariance  a balance that stays, and one that is moved rigidly with its load: the same local answer
+        """
+        return {
+            "equivariance": tuple(
+                Member(f"{kind.target:g}-{'-'.join(map(str, kind.goal))}-{'moved' if moved else 'still'}", group, one)
+                for group, kind in enumerate(self.strata())
+                for moved in (False, True)
+                for one in (replace(kind, moved=moved),)
+            )
+        }
+
+    def sample(self, stratum: Kind, rng: np.random.Generator) -> Instance:
+        """Draw the initial subset, and how a moved balance is moved; the sample mass closes the sum exactly."""
+        target, goal = stratum.target, stratum.goal
         start: tuple[int, ...] = ()
         if self.extended:
             subsets = [subset for size in (1, 2, 3, 4) for subset in itertools.combinations(STANDARDS, size)]
             starts = [subset for subset in subsets if len(set(subset) ^ set(goal)) >= 2]
             start = starts[rng.integers(len(starts))]
-        return Instance(float(target), float(target - sum(goal)), start, goal)
+        x, y = (float(value) for value in rng.uniform(-RELOCATION, RELOCATION, 2))
+        turn = float(rng.uniform(-RELOCATION_TURN, RELOCATION_TURN))
+        return Instance(target, target - sum(goal), start, goal, (x, y, turn) if stratum.moved else (0.0, 0.0, 0.0))
 
     def twins(self, rng: np.random.Generator) -> tuple[Instance, Instance]:
         """Draw two instances that differ only in the hidden sample and therefore in what is legal."""
-        target = self.targets[rng.integers(len(self.targets))]
+        target = float(self.targets[rng.integers(len(self.targets))])
         if not self.extended:
             one, two = rng.choice(STANDARDS, size=2, replace=False)
-            return self.sample((target, (int(one),)), rng), self.sample((target, (int(two),)), rng)
+            return self.sample(Kind(target, (int(one),)), rng), self.sample(Kind(target, (int(two),)), rng)
         first, second = _complementary(rng)
         start = (first[0], second[0])
         return tuple(  # type: ignore[return-value]  # exactly two
-            Instance(float(target), float(target - sum(goal)), start, goal) for goal in (first, second)
+            Instance(target, target - sum(goal), start, goal) for goal in (first, second)
         )
 
     def scored(self, instance: Instance) -> State:
@@ -184,23 +221,26 @@ class Weighing(Defaults):
 
     def restore(self, record: dict[str, Any]) -> Instance:
         """Return the instance that `run.json` holds."""
-        return Instance(record["target"], record["sample"], tuple(record["start"]), tuple(record["goal"]))
+        x, y, turn = record["shift"]
+        start, goal = tuple(record["start"]), tuple(record["goal"])
+        return Instance(record["target"], record["sample"], start, goal, (x, y, turn))
 
     def setup(self, instance: Instance, seeds: Seeds) -> Setup:
         """Lay out balance, table and pan; the draw does not depend on masses or goals."""
         rng = np.random.default_rng(seeds.layout)
+        x, y, turn = instance.shift
         shift = rng.uniform(-BALANCE_SHIFT, BALANCE_SHIFT, 2)
-        centre = (BALANCE_AT[0] + shift[0], BALANCE_AT[1] + shift[1])
+        centre = (float(BALANCE_AT[0] + shift[0] + x), float(BALANCE_AT[1] + shift[1] + y))
         free = iter(_scatter(rng, len(STANDARDS)))
         turns = rng.uniform(-LABEL_TURN, LABEL_TURN, len(STANDARDS))
-        spots = _ring(rng, centre, 1 + len(STANDARDS))
+        spots = _ring(rng, centre, 1 + len(STANDARDS), turn)
         height = Balance(BALANCE).pan_height
-        poses = {SAMPLE: Pose(*spots[0], height)}
-        for grams, turn, spot in zip(STANDARDS, turns, spots[1:], strict=True):
-            x, y = next(free)
-            poses[item(grams)] = Pose(*spot, height, turn) if grams in instance.start else Pose(x, y, 0.0, turn)
+        poses = {SAMPLE: Pose(*spots[0], height, turn)}
+        for grams, own, spot in zip(STANDARDS, turns, spots[1:], strict=True):
+            u, v = next(free)
+            poses[item(grams)] = Pose(*spot, height, own + turn) if grams in instance.start else Pose(u, v, 0.0, own)
         loaded = (SAMPLE, *(item(grams) for grams in instance.start))
-        return Setup(poses, {BALANCE: Pose(*centre, 0.0)}, {SAMPLE: instance.sample / 1000}, on_cell=loaded)
+        return Setup(poses, {BALANCE: Pose(*centre, 0.0, turn)}, {SAMPLE: instance.sample / 1000}, on_cell=loaded)
 
     def goal(self, instance: Instance) -> Goal:
         """Return the instruction; it states target and rule, never the sample mass or the wanted subset."""
@@ -356,9 +396,9 @@ def _scatter(rng: np.random.Generator, count: int) -> list[tuple[float, float]]:
     return places
 
 
-def _ring(rng: np.random.Generator, centre: tuple[float, float], count: int) -> list[tuple[float, float]]:
-    """Return `count` evenly spaced places around the pan, from a random angle, in random order."""
-    angles = rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(count) / count
+def _ring(rng: np.random.Generator, centre: tuple[float, float], count: int, turn: float) -> list[tuple[float, float]]:
+    """Return `count` evenly spaced places around the pan, from a random angle, in random order, turned by `turn`."""
+    angles = turn + rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(count) / count
     return [(float(centre[0] + PAN_RING * np.cos(a)), float(centre[1] + PAN_RING * np.sin(a))) for a in angles]
 
 
