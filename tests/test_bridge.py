@@ -312,7 +312,7 @@ def test_what_is_taken_fits_the_schema_that_clients_are_shown(name: str) -> None
     validator = jsonschema.Draft202012Validator(schema)
     words = st.sampled_from([*schema["properties"], "other"])
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(st.dictionaries(words, JSON, max_size=4))
     def agree(arguments: dict[str, Any]) -> None:
         try:

@@ -122,14 +122,12 @@ def test_no_reply_holds_a_word_of_the_evaluator(told: tuple[Run, list[Any]]) -> 
 def test_twins_are_told_the_same_until_evidence_shows_the_difference(bench: Laboratory, tmp_path: Path) -> None:
     """As in the test of deliveries: where an item tells, no cameras; where a display does, its cell is unplugged."""
     cells = tuple(SensorFault(cell, 0.0, 1e9, "unplugged") for cell in bench.world.channels.cells)
-    terms = Terms(cameras=() if bench.contract.telling else None)
-    blind = Terms(cameras=())
-    for condition, faults in ((terms, cells), (blind, ())):
+    watching = () if bench.contract.telling else ("front", *bench.world.cameras[-2:])
+    for cameras, faults in {(watching, cells), ((), ())}:
         said = []
         for index in (0, 1):
             plan = Plan(bench.contract.name, "agent", 2, seed=3, instances="twins", faults=faults)
-            out = tmp_path / f"{len(faults)}-{condition.cameras}-{index}"
-            with Bridge(bench, plan, index, out, condition) as bridge:
+            with Bridge(bench, plan, index, tmp_path / f"{len(faults)}-{index}", Terms(cameras=cameras)) as bridge:
                 replies = [bridge.goal(), bridge.wait(0.5), bridge.observe(depth=True), bridge.geometry()]
                 replies += [bridge.report_choice("wait"), bridge.move(position=[0.45, 0.0, 0.45]), bridge.observe()]
                 replies += [bridge.wait(3.0), bridge.call("score"), bridge.finish()]
