@@ -38,14 +38,16 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def secrets(path: Path) -> tuple[set[str], set[float]]:
     """Return the words and numbers of the attempt in `path` that only its evaluator knows."""
     run = strict.read(path / folder.RUN)
-    identity = run["identity"]
+    identity, setup, seeds = run["identity"], run["setup"], run["identity"]["seeds"].values()
     words = {str(path), str(path.parent), run["key"], run["session"], identity["instance"], identity["layout"]}
-    numbers = {float(seed) for seed in identity["seeds"].values()}
-    words |= {str(seed) for seed in identity["seeds"].values()}
-    masses = list(run["setup"]["masses"].values())
-    numbers |= {float(mass) for mass in masses} | {float(1000 * mass) for mass in masses}
-    public = set(re.findall(r"\d+(?:\.\d+)?", run["goal"]["instruction"]))
-    return words, {number for number in numbers if f"{number:g}" not in public and f"{number:.1f}" not in public}
+    words |= {str(seed) for seed in seeds}
+    masses = list(setup["masses"].values())
+    found = [*seeds, *masses, *(1000 * mass for mass in masses), *run["zero"].values()]
+    found += [value for _, value in leaves(setup["items"]) if isinstance(value, float)]
+    found += [value for _, value in leaves(run["instance"]) if isinstance(value, float)]
+    found += [event["deadline"] for event in strict.read_lines(path / folder.EVENTS) if event["event"] == "Opened"]
+    said = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", run["goal"]["instruction"])}
+    return words, {float(value) for value in found if value and abs(value) > 1e-9} - said - {1.0}
 
 
 def fields_of(task: str) -> set[str]:

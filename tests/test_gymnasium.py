@@ -71,7 +71,7 @@ def test_a_task_of_a_third_party_can_be_registered() -> None:
 def test_the_environment_passes_the_checker(
     make: Callable[..., LaboratoryEnv], task: str, options: dict[str, Any]
 ) -> None:
-    check_env(make(environment_id(task), **options), skip_render_check=True)
+    check_env(make(environment_id(task), **options), skip_render_check="render_mode" not in options)
 
 
 def test_what_is_observed_lies_in_the_declared_space_for_every_task(make: Callable[..., LaboratoryEnv]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib.util
 import subprocess
 import sys
@@ -81,7 +82,20 @@ def test_vla_eval_run_completes_a_weighing_episode(
     tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     config = (EXAMPLES / "vla_eval.yaml").read_text().replace("episodes_per_task: 2", "episodes_per_task: 1")
-    with serve_background(example("vla_eval_reader").ReaderServer()) as server:
+    handed: list[Any] = []
+
+    class Watched(example("vla_eval_reader").ReaderServer):
+        """The example, and all that reaches it."""
+
+        async def on_episode_start(self, config: dict[str, Any], ctx: Any) -> None:
+            handed.append(config)
+            await super().on_episode_start(config, ctx)
+
+        def predict(self, obs: dict[str, Any], ctx: Any) -> dict[str, Any]:
+            handed.append(copy.deepcopy(obs))
+            return super().predict(obs, ctx)
+
+    with serve_background(Watched()) as server:
         config = config.replace("ws://127.0.0.1:8000", server.url).replace("episodes: 2", "episodes: 1")
         (tmp_path / "config.yaml").write_text(config)
         done = python("-m", "vla_eval.cli.main", "run", "-c", "config.yaml", "--no-docker", cwd=tmp_path)
@@ -94,6 +108,7 @@ def test_vla_eval_run_completes_a_weighing_episode(
     assert audit(attempt).difference is None
     moves = read_run(attempt).lines(folder.ACTIONS)
     assert any(len(move["applied"]) < len(move["requested"]) for move in moves), "new evidence drops a chunk's rest"
+    assert len(handed) > 10 and not evaluator.leaks(handed, attempt, "weighing-basic")
 
 
 class Answers(PredictModelServer):
@@ -165,6 +180,19 @@ def test_a_chunk_is_carried_out_at_once_and_time_is_simulated(bench: Callable[..
     assert result(benchmark)["success"] is False and asyncio.run(benchmark.get_time()) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("action", ["joint", "end_effector"])
+def test_holding_still_is_declared_before_and_during_an_episode(
+    bench: Callable[..., LabferenceBenchmark], action: str
+) -> None:
+    benchmark = bench(action=action)
+    before = benchmark.get_hold_action(None)["actions"]
+    _, seen = start(benchmark)
+    assert np.array_equal(before, benchmark.get_hold_action(None)["actions"])
+    act(benchmark, **benchmark.get_hold_action(None))
+    moved = asyncio.run(benchmark.get_observation())
+    assert np.allclose(moved["joints"], seen["joints"], atol=1e-4)
+
+
 def test_a_server_may_declare_the_task_finished(bench: Callable[..., LabferenceBenchmark], tmp_path: Path) -> None:
     benchmark = bench()
     _, seen = start(benchmark)
@@ -209,6 +237,21 @@ def test_a_server_may_ask_for_cameras_and_for_nothing_that_decides_what_is_evalu
     asked = {"cameras": ["labels"], "depth": True, "task": "weighing-extended", "out": "elsewhere", "seed": 9}
     merged = _merge_observation_params(LabferenceBenchmark, {"run": {"task": "weighing-basic"}}, asked)
     assert merged == {"run": {"task": "weighing-basic"}, "cameras": ["labels"], "depth": True}
+
+
+def test_a_finished_campaign_is_not_run_again(bench: Callable[..., LabferenceBenchmark]) -> None:
+    benchmark = bench(episodes=1)
+    start(benchmark)
+    act(benchmark, actions=np.zeros(3))
+    with pytest.raises(PlanError, match="has scores of all 1 episodes already; choose another out or seed"):
+        bench(episodes=1)
+    with pytest.raises(PlanError, match="has scores of episode 0 already"):
+        start(bench())
+
+
+def test_the_configuration_in_the_documentation_is_the_one_of_the_example() -> None:
+    page = (EXAMPLES.parent / "docs" / "vla-eval.md").read_text()
+    assert (EXAMPLES / "vla_eval.yaml").read_text() in page
 
 
 def test_a_setting_that_does_not_exist_is_named() -> None:

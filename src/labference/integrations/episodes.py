@@ -86,6 +86,14 @@ class Episodes:
         found: dict[str, Any] = strict.read(self.path / folder.SCORES)
         return found
 
+    def check_remaining(self) -> None:
+        """Raise `PlanError` where every episode that `self.plan` counts has its scores already."""
+        if self._out is None or not self._planned:
+            return
+        where = self._out / campaign_name(self.plan)
+        if all(folder.finished(folder.episode_folder(where, index)) for index in range(self._planned)):
+            raise PlanError(f"{where} has scores of all {self._planned} episodes already; choose another out or seed.")
+
     def begin(self, plan: Plan, index: int, *, keep: bool = True) -> Observation:
         """Return the first observation of episode `index` of `plan`; an episode that is under way ends as unresolved.
 

@@ -27,6 +27,8 @@ from .views import view
 
 OPTIONS = ("index", "instance", "policy_seed", "record")
 """What `reset(options=...)` takes."""
+CHARACTERS = string.printable + "µ°²³·×–"
+"""What instructions are written with."""
 LONGEST_INSTRUCTION = 1000
 """Room for an instruction [characters]."""
 FASTEST, FARTHEST = 100.0, 2.0
@@ -186,7 +188,7 @@ def observation_space(episodes: Episodes) -> spaces.Dict:
     low, high = np.array(joint.low), np.array(joint.high)
     place, turn = np.full(3, FARTHEST), np.ones(4)
     found: dict[str, spaces.Space[Any]] = {
-        "instruction": spaces.Text(LONGEST_INSTRUCTION, charset=string.printable),
+        "instruction": spaces.Text(LONGEST_INSTRUCTION, charset=CHARACTERS),
         "joints": spaces.Box(low[:7] - SLACK, high[:7] + SLACK, dtype=np.float64),
         "velocities": spaces.Box(-FASTEST, FASTEST, (7,), np.float64),
         "opening": spaces.Box(-SLACK, high[7] + SLACK, (1,), np.float64),

@@ -19,6 +19,8 @@ from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 from labference.bench.plan import Plan
 from labference.truth.identity import PROCESS, PlanError
 from labference.wire import Capabilities, Move, Observation, Stop
+from labference.wire.action import STROKE
+from labference.wire.panda import HOME
 
 from .episodes import Episodes, commands
 from .views import view
@@ -85,6 +87,7 @@ class LabferenceBenchmark(Benchmark):
         )
         out = os.path.expanduser(str(chosen.get("out", "runs/vla-eval")))
         self._episodes = Episodes(plan, capabilities, out, int(chosen.get("episodes", 0)), exposed=False)
+        self._episodes.check_remaining()
         self._observation: Observation | None = None
         self._recorder: EpisodeRecorder | None = None
 
@@ -161,9 +164,9 @@ class LabferenceBenchmark(Benchmark):
         return {**images, "language": LANGUAGE, "state": state}
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the command that keeps the robot where it is told to be."""
-        assert self._observation is not None  # asked during episodes only
-        command = self._observation.senses.robot.command
+        """Return the command that keeps the robot where it is told to be, at home before the first observation."""
+        seen = self._observation
+        command = np.array((*HOME, STROKE)) if seen is None else seen.senses.robot.command
         if self._episodes.spec.space == "joint":
             return {"actions": command.copy()}
         return {"actions": np.append(np.zeros(6), command[7])}
