@@ -56,7 +56,7 @@ HYDROCHLORIC_ACID = Stock("HCl", 0.024)
 ACETIC_ACID = Stock("CH3COOH", 0.0365)
 """The easy acid: it buffers near pH 5, and lowers the conductivity of tap water."""
 CITRIC_ACID = Stock("C6H8O7", 0.012)
-"""An acid with three steps, between the two."""
+"""An acid with three steps, between the two; it binds calcium and so lowers the conductivity most."""
 SODIUM_HYDROXIDE = Stock("NaOH", 0.024)
 SODIUM_CHLORIDE = Stock("NaCl", 0.05)
 REAGENTS = MappingProxyType(
