@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -31,6 +32,7 @@ from labference.wire import Goal, Move, Observation, Operation, Script, Wait
 from labference.world.parts.wet_bench import BALANCE, BEAKER, PROBE, RINSE, ROD, wet_layout, wet_parts
 from labference.world.world import World
 
+T = TypeVar("T")
 TUBES = ("acid", "base", "salt", "water")
 STEPS = 25
 """Physics steps per command: 20 Hz."""
@@ -65,7 +67,8 @@ class Bench:
         self.blocks: list[Block] = []
         self._count = 0
         scene = Scene(self.world.channels, {}, lambda fixtures: {}, self.world.now, lambda: None)
-        self.scene, self.hands = scene, WetHands(scene, Arm(), self.world.tare)
+        self.scene, self.arm = scene, Arm()
+        self.hands = WetHands(scene, self.arm, self.world.tare)
 
     def prepare(self, seed: int, tube: str) -> None:
         rng = np.random.default_rng(seed)
@@ -75,7 +78,7 @@ class Bench:
 
     def perform(self, operation: Operation, parameters: dict[str, float]) -> Observation:
         self.blocks = []
-        return self._run(self.hands.perform(self._observe(), operation, parameters))
+        return self.run(self.hands.perform(self.observe(), operation, parameters))
 
     def touched(self, item: str, surface: str = "") -> bool:
         """Return whether `item` touched another item, or `surface`, in the current operation."""
@@ -105,11 +108,12 @@ class Bench:
     def upright(self, item: str) -> float:
         return float(self.scene.pose(item)[1][2, 2])
 
-    def _observe(self) -> Observation:
+    def observe(self) -> Observation:
         self._count += 1
         return Observation(self._count, GOAL, self.world.sense(readings=True))
 
-    def _run(self, script: Script[Observation]) -> Observation:
+    def run(self, script: Script[T]) -> T:
+        """Let the hands work, and return what they found out."""
         try:
             act = next(script)
             while True:
@@ -121,7 +125,7 @@ class Bench:
                     case _:
                         raise TypeError(f"The hands do not {act!r}.")
                 self.blocks += [self.world.step(row, STEPS)[0] for row in rows]
-                act = script.send(self._observe())
+                act = script.send(self.observe())
         except StopIteration as end:
             return end.value
 
@@ -235,11 +239,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first layout")
     parser.add_argument("--out", help="JSON file for the counts and times")
     options = parser.parse_args()
+    measured = commit()
     bench, tallies = Bench(), {kind: Tally() for kind in KINDS}
     for seed in range(options.first, options.first + options.trials):
         trial(bench, seed, tallies)
     bench.world.close()
-    table = Table(title=f"{options.trials} layouts, commit {commit()}: mean seconds per operation")
+    table = Table(title=f"{options.trials} layouts, commit {measured}: mean seconds per operation")
     for heading in ("operation", "worked", "95 %", "simulated", "SD", "wall"):
         table.add_column(heading, no_wrap=True)
     for kind, tally in tallies.items():
@@ -257,7 +262,7 @@ def main() -> None:
             console.print(f"{kind}: {failure}")
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
-            json.dump({"commit": commit(), "operations": {kind: vars(tally) for kind, tally in tallies.items()}}, file)
+            json.dump({"commit": measured, "operations": {kind: vars(tally) for kind, tally in tallies.items()}}, file)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,13 @@ def test_an_upright_bench_stays_as_it_is():
     plumbing = filled()
     before = plumbing.state()
     run(plumbing, 1.0, placed(0.0))
-    assert plumbing.state() == before
+    after = plumbing.state()
+    assert (after.pours, after.mixtures, after.tips, after.stream) == (
+        before.pours,
+        before.mixtures,
+        before.tips,
+        before.stream,
+    )
 
 
 def test_a_stream_over_the_beaker_lands_in_it_and_one_beside_it_is_spilled():
@@ -184,6 +190,59 @@ def test_a_tip_is_in_a_liquid_where_that_covers_it(tip, inside):
     plumbing = filled(noise=0.0)  # 30 g stand 17 mm high
     plumbing.step(DT, placed(), (tip,))
     assert plumbing.inside == (inside,)
+
+
+HARD = (("CO2", 65e-6), ("Ca(HCO3)2", 0.6e-3), ("NaHCO3", 0.8e-3))
+DOWN = (0.0, 0.0, 0.008)
+
+
+def dosed() -> Plumbing:
+    """Return plumbing whose beaker has just got some acid."""
+    plumbing = filled(noise=0.0)
+    tilted(plumbing, 75, 3.0)
+    return plumbing
+
+
+def gap(plumbing: Plumbing) -> float:
+    """Return how much less acid the tip is in than the beaker holds, as a share."""
+    whole = plumbing.contents(BEAKER)
+    found = plumbing._mixtures[BEAKER].sensed
+    return 1.0 - found.molality("HCl") / whole.molality("HCl")
+
+
+def test_a_probe_sees_what_was_added_with_a_lag_that_stirring_shortens():
+    left, stirred = dosed(), dosed()
+    first = gap(left)
+    assert 0.01 < first < 1.0
+    run(left, 10.0, placed(), DOWN)
+    for turn in range(1000):
+        angle = 0.075 * turn  # 8 mm around at 6 cm/s
+        tip = (0.008 * math.cos(angle), 0.008 * math.sin(angle), 0.008)
+        stirred.step(DT, placed(), (AIR,), (tip,))
+    assert gap(left) == pytest.approx(first * math.exp(-10 / 20), rel=0.1)
+    assert gap(stirred) == pytest.approx(first * math.exp(-10 / 5), rel=0.1)
+    run(left, 700.0, placed(), DOWN)
+    assert gap(left) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_sample_has_the_ph_of_the_vessel_and_none_in_the_air():
+    plumbing = filled()
+    assert np.isnan(plumbing.samples()[0, :3]).all() and plumbing.samples()[0, 3] == -1
+    plumbing.step(DT, placed(), (DOWN,))
+    ph, conductivity, temperature, vessel = plumbing.samples()[0]
+    assert ph == pytest.approx(7.0, abs=0.05) and conductivity < 1.0 and (temperature, vessel) == (25.0, BEAKER)
+
+
+def test_an_acid_water_loses_carbon_dioxide():
+    plumbing = Plumbing(CUPS, 1)
+    soured = Filling(40.0, amounts=(*HARD, ("HCl", 1.9e-3)))
+    plumbing.fill(WetSetup({}, {}, {}, liquids={"beaker": soured, "tube": soured}, noise=0.0))
+    run(plumbing, 1.0, placed(), DOWN)
+    before, mass = plumbing.samples()[0, 0], plumbing.total
+    run(plumbing, 120.0, placed(), DOWN)
+    assert 0.02 < plumbing.samples()[0, 0] - before < 0.3
+    assert plumbing.contents(TUBE).carbon == pytest.approx(0.04 * 2.065e-3, rel=1e-3)  # too narrow to breathe
+    assert plumbing.total == mass
 
 
 def test_noise_makes_every_pour_its_own_and_a_seed_repeats_it():

@@ -140,7 +140,7 @@ def test_the_probe_was_in_the_beaker_and_then_in_the_rinse(day: Station):
     assert visits == [-1, names.index(BEAKER), -1, names.index(RINSE), -1]
     wet = next(block.sample[0] for block in day.blocks if block.sample[0, 3] == names.index(BEAKER))
     # 5 g of 24 mmol/kg acid in 30 g of pure water: 3.4 mmol/kg.
-    assert wet[0] == pytest.approx(2.5, abs=0.1) and 1200 < wet[1] < 1800 and wet[2] == 25.0
+    assert wet[0] == pytest.approx(2.52, abs=0.1) and 1100 < wet[1] < 1800 and wet[2] == 25.0
     assert np.isnan(day.blocks[0].sample[0, :3]).all()
 
 

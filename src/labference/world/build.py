@@ -250,8 +250,8 @@ class Bench:
         self.cylinder(body, radius, length, (0.0, 0.0, floor + length / 2), look=EMPTY, solid=False, name=shape)
         self.vessels.append(Vessel(name, body.name, radius, length, floor, shape))
 
-    def tip(self, meter: str, item: str) -> None:
-        """Let the origin of `item` be where `meter` measures."""
+    def tip(self, item: str, meter: str = "") -> None:
+        """Let the origin of `item` stir the liquid that it is dipped into, and be where `meter` measures."""
         self.tips.append(Tip(meter, item))
 
     def display(self, instrument: str, elements: dict[str, Any]) -> None:

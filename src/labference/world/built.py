@@ -66,7 +66,7 @@ class Vessel:
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The item whose origin is where a meter measures."""
+    """The item whose origin is where a meter measures; without a meter, it only stirs."""
 
     meter: str
     item: str
@@ -130,7 +130,7 @@ def resolve(model: Any, bench: Bench) -> Built:
         fixtures=tuple(bench.fixtures),
         timestep=float(model.opt.timestep),
         vessels=tuple(vessel.name for vessel in bench.vessels),
-        meters=tuple(tip.meter for tip in bench.tips),
+        meters=tuple(tip.meter for tip in bench.tips if tip.meter),
     )
     if len(channels.surfaces) + FIRST_SURFACE > 16:
         raise ValueError(f"A touch mask has room for {16 - FIRST_SURFACE} surfaces, not {len(channels.surfaces)}.")

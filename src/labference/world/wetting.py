@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +13,10 @@ from .built import Built
 from .engine import mujoco
 from .faults import SetupError
 from .parts.balance import GRAVITY
-from .wet.chemistry import equilibrium
 from .wet.plumbing import Cup, Placed, Plumbing, PlumbingState
 from .wet.pour import LONGEST_STEP
 from .wet.vessel import Cylinder
 
-AIR = (math.nan, math.nan, math.nan, -1.0)
-"""What a tip in the air is in."""
 WEIGHED_S = 0.02
 """Interval at which bodies take over the masses of what they hold [s]."""
 
@@ -49,7 +45,10 @@ class Wetting:
         self._weighs = self.every * max(1, round(WEIGHED_S / self._dt))
         self._bodies = [int(built.model.body(vessel.body).id) for vessel in built.vessels]
         self._free = [index for index, vessel in enumerate(built.vessels) if vessel.name in built.item_body]
-        self._tips = [int(built.model.body(tip.item).id) for tip in built.tips]
+        self._tips, self._stirrers = (
+            [int(built.model.body(tip.item).id) for tip in built.tips if bool(tip.meter) == measures]
+            for measures in (True, False)
+        )
         cups = tuple(Cup(v.name, Cylinder(v.radius, v.length), v.floor) for v in built.vessels)
         self.plumbing = Plumbing(cups, len(self._tips))
         self._phase = 0
@@ -78,9 +77,11 @@ class Wetting:
             return
         origins, turns = data.xpos, data.xmat
         placed = [Placed(tuple(origins[body].tolist()), tuple(turns[body, 2::3].tolist())) for body in self._bodies]
-        tips = tuple(tuple(origins[body].tolist()) for body in self._tips)
+        tips, stirrers = (
+            tuple(tuple(origins[body].tolist()) for body in bodies) for bodies in (self._tips, self._stirrers)
+        )
         pressed = bool(self.plumbing.pushes)
-        self._changed = self.plumbing.step(self._dt, placed, tips) or self._changed
+        self._changed = self.plumbing.step(self._dt, placed, tips, stirrers) or self._changed
         if pressed or self.plumbing.pushes:
             for index in self._free:
                 push = self.plumbing.pushes.get(index, 0.0)
@@ -95,14 +96,7 @@ class Wetting:
 
     def sample(self) -> np.ndarray:
         """Return what each tip is in: pH, conductivity [uS/cm], temperature [C] and index of the vessel."""
-        rows = np.empty((len(self._tips), 4))
-        for row, vessel in zip(rows, self.plumbing.inside, strict=True):
-            row[:] = AIR
-            if vessel >= 0:
-                found = self.plumbing.contents(vessel)
-                now = equilibrium(found)
-                row[:] = now.ph, now.conductivity, found.temperature, vessel
-        return rows
+        return self.plumbing.samples()
 
     def state(self) -> WettingState:
         """Return all that is remembered."""

@@ -57,7 +57,7 @@ class Probe:
         bench.lathe(probe, f"{self.name}_handle", grip, look=(0.16, 0.42, 0.68, 1.0))
         ring = [(1.03 * h, top - 0.014), (1.03 * h, top - 0.010)]
         bench.lathe(probe, f"{self.name}_ring", ring, look=(0.90, 0.78, 0.20, 1.0))
-        bench.tip(self.meter, self.name)
+        bench.tip(self.name, self.meter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class Rod:
         bench.lathe(rod, f"{self.name}_glass", glass, look=(0.72, 0.86, 0.90, 0.75))
         grip = [(0.8 * h, ROD_COLLAR), (h, ROD_COLLAR + 0.002), (h, ROD_LENGTH - 0.002), (0.8 * h, ROD_LENGTH)]
         bench.lathe(rod, f"{self.name}_grip", grip, look=(0.85, 0.42, 0.16, 1.0))
+        bench.tip(self.name)
 
 
 @dataclass(frozen=True, slots=True)

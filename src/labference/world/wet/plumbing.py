@@ -13,8 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...truth.filling import Filling, WetSetup
+from .carbon import TRANSFER, Surface, aerate
 from .chance import Stream, frozen, thawed
+from .chemistry import equilibrium
 from .liquids import LIQUIDS
+from .mixing import STANDING_S, STIRRED_S, STREAM_S, Mixture, of, portion
 from .pour import HELD_BACK, STREAMING, Pour, PourState, drawn, nominal
 from .solution import Solution
 from .vessel import Cylinder
@@ -47,18 +50,26 @@ class Cup:
 class Placed(NamedTuple):
     """Where a body is: its origin [m], and the direction of its z axis."""
 
-    origin: tuple[float, float, float]
-    axis: tuple[float, float, float]
+    origin: Point
+    axis: Point
 
 
 DRY = Solution(0.0)
+AIR = (math.nan, math.nan, math.nan, -1.0)
+"""What a tip in the air is in."""
+STIRS = 0.02
+"""Speed of a tool in a liquid above which that counts as stirred [m/s]."""
+AIRED_S, WIDE, SHALLOW = 10.0, 0.02, 0.002
+"""Interval at which liquids exchange CO2 with the air [s], inner radius of the vessels that are wide enough to do so,
+and least depth for which that is computed [m]."""
+Point = tuple[float, float, float]
 
 
 class Falling(NamedTuple):
     """A stream to draw: where it leaves a lip, and where it lands [m]."""
 
-    lip: tuple[float, float, float]
-    landing: tuple[float, float, float]
+    lip: Point
+    landing: Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +86,13 @@ class PlumbingState:
     """Everything that decides how the liquids continue; one entry per vessel or tip."""
 
     pours: tuple[PourState, ...]
-    kinds: tuple[Solution, ...]
+    mixtures: tuple[Mixture, ...]
     catches: tuple[int, ...]
     splashed: float
     tips: tuple[TipState, ...]
+    tools: tuple[Point, ...]
+    time: float
+    aired: int
     stream: Stream
 
 
@@ -105,10 +119,12 @@ class Plumbing:
         if unknown := sorted(setup.liquids.keys() - set(names)):
             raise ValueError(f"There is no vessel {unknown[0]!r} to fill; there is {', '.join(names) or 'none'}.")
         self._pours = [self._filled(index, setup) for index in range(len(names))]
-        self._kinds = [_kind(setup.liquids.get(name, Filling(0.0)), setup.temperature) for name in names]
+        self._mixtures = [of(_kind(setup.liquids.get(name, Filling(0.0)), setup.temperature)) for name in names]
         self._catches = [-1] * len(names)
         self._splashed = 0.0
         self._tips = [TipState(-1, 0.0, DRY)] * len(self._tips)
+        self._tools: tuple[Point, ...] = ()
+        self._time, self._aired = 0.0, 0
         self._rng = np.random.default_rng([setup.seed, len(names)])
         self.falling, self.pushes = (), {}
 
@@ -134,8 +150,21 @@ class Plumbing:
         return tuple(tip.inside for tip in self._tips)
 
     def contents(self, vessel: int) -> Solution:
-        """Return what a vessel holds."""
-        return portion(self._kinds[vessel], self._pours[vessel].held)
+        """Return what a vessel holds, all of it."""
+        return portion(self._mixtures[vessel].whole, self._pours[vessel].held)
+
+    def samples(self) -> np.ndarray:
+        """Return what surrounds each tip, (m, 4): pH, conductivity [uS/cm], temperature [C], and index of the vessel.
+
+        In the air it is NaN, and -1 for the index.
+        """
+        rows = np.array([AIR] * len(self._tips)).reshape(-1, 4)
+        for row, tip in zip(rows, self._tips, strict=True):
+            if tip.inside >= 0:
+                found = self._mixtures[tip.inside].sensed
+                now = equilibrium(found)
+                row[:] = now.ph, now.conductivity, found.temperature, tip.inside
+        return rows
 
     def volume(self, vessel: int) -> float:
         """Return how much liquid a vessel holds [m3]."""
@@ -150,8 +179,13 @@ class Plumbing:
         """Return the masses in the vessels and what was spilled, (v + 1,) [g]."""
         return GRAMS * np.array([*self.masses, self.spilled])
 
-    def step(self, dt: float, placed: list[Placed], tips: tuple[tuple[float, float, float], ...] = ()) -> bool:
-        """Let `dt` [s] pass while vessels are `placed` and tips are at `tips` [m]; return whether a mass changed."""
+    def step(
+        self, dt: float, placed: list[Placed], tips: tuple[Point, ...] = (), stirrers: tuple[Point, ...] = ()
+    ) -> bool:
+        """Let `dt` [s] pass; return whether a mass changed.
+
+        Vessels are `placed`, the tips of probes are at `tips`, and the lower ends of other tools at `stirrers` [m].
+        """
         changed, falling = False, []
         self.pushes = {}
         for index, pour in enumerate(self._pours):
@@ -176,16 +210,21 @@ class Plumbing:
         self.falling = tuple(falling)
         for index, tip in enumerate(tips):
             changed = self._dip(index, tip, placed) or changed
+        self._mix(dt, placed, (*tips, *stirrers))
+        self._air(dt)
         return changed
 
     def state(self) -> PlumbingState:
         """Return all that is remembered, as plain values."""
         return PlumbingState(
             tuple(pour.state() for pour in self._pours),
-            tuple(self._kinds),
+            tuple(self._mixtures),
             tuple(self._catches),
             self._splashed,
             tuple(self._tips),
+            self._tools,
+            self._time,
+            self._aired,
             frozen(self._rng),
         )
 
@@ -193,8 +232,9 @@ class Plumbing:
         """Go on from `state`, after a `fill` with the setup that it came from."""
         for pour, known in zip(self._pours, state.pours, strict=True):
             pour.load(known)
-        self._kinds, self._catches = list(state.kinds), list(state.catches)
+        self._mixtures, self._catches = list(state.mixtures), list(state.catches)
         self._splashed, self._tips = state.splashed, list(state.tips)
+        self._tools, self._time, self._aired = state.tools, state.time, state.aired
         self._rng = thawed(state.stream)
         self.falling, self.pushes = (), {}
 
@@ -211,9 +251,7 @@ class Plumbing:
         mass = max(0.0, min(filling.grams / GRAMS + extra, max(most, filling.grams / GRAMS)))
         return Pour(cup.inside, liquid, mass, trial, rng)
 
-    def _below(
-        self, source: int, lip: tuple[float, float, float], out: tuple[float, float], placed: list[Placed]
-    ) -> tuple[int, tuple[float, float, float]]:
+    def _below(self, source: int, lip: Point, out: tuple[float, float], placed: list[Placed]) -> tuple[int, Point]:
         """Return the vessel that a stream from `lip` lands in, -1 for none, and where it lands."""
         pour = self._pours[source]
         drive = max(pour.level - HELD_BACK * pour.trial.dries, 0.0)
@@ -236,10 +274,10 @@ class Plumbing:
         pour = self._pours[catch]
         room = max(0.0, pour.vessel.capacity * pour.liquid.density - pour.bulk)
         fits = min(mass, room)
-        self._mix(catch, self._kinds[source], fits)
+        self._add(catch, self._mixtures[source].whole, fits)
         self._splashed += mass - fits
 
-    def _dip(self, index: int, tip: tuple[float, float, float], placed: list[Placed]) -> bool:
+    def _dip(self, index: int, tip: Point, placed: list[Placed]) -> bool:
         """Let a tip that enters a liquid leave its film there, and one that leaves a liquid take a film along."""
         known = self._tips[index]
         inside = self._around(tip, placed, TIP_DEPTH if known.inside < 0 else 0.0)
@@ -248,21 +286,49 @@ class Plumbing:
         film, kind = known.film, known.kind
         if known.inside >= 0:
             wanted = FILM[0] + (FILM[1] - FILM[0]) * float(self._rng.random())
-            film, kind = min(wanted, self._pours[known.inside].bulk), self._kinds[known.inside]
+            film, kind = min(wanted, self._pours[known.inside].bulk), self._mixtures[known.inside].whole
             self._pours[known.inside].add(-film)
         if inside >= 0:
-            self._mix(inside, kind, film)
+            self._add(inside, kind, film)
             film, kind = 0.0, DRY
         self._tips[index] = TipState(inside, film, kind)
         return True
 
-    def _mix(self, vessel: int, kind: Solution, mass: float) -> None:
-        """Stir `mass` [kg] of a liquid like `kind` into a vessel."""
+    def _add(self, vessel: int, kind: Solution, mass: float) -> None:
+        """Put `mass` [kg] of a liquid like `kind` into a vessel."""
         if mass > 0.0:
-            self._kinds[vessel] = self.contents(vessel) + portion(kind, mass)
-            self._pours[vessel].add(mass)
+            pour = self._pours[vessel]
+            self._mixtures[vessel] = self._mixtures[vessel].added(pour.held, kind, mass)
+            pour.add(mass)
 
-    def _around(self, tip: tuple[float, float, float], placed: list[Placed], depth: float) -> int:
+    def _mix(self, dt: float, placed: list[Placed], tools: tuple[Point, ...]) -> None:
+        """Let what was added spread, faster below a stream and around a tool that moves."""
+        before, self._tools = self._tools, tools
+        if all(mixture.mixed for mixture in self._mixtures):
+            return
+        stirred = {
+            self._around(now, placed, 0.0)
+            for now, then in zip(tools, before, strict=False)
+            if math.dist(now, then) > STIRS * dt
+        }
+        for index, mixture in enumerate(self._mixtures):
+            lag = STREAM_S if index in self.pushes else STIRRED_S if index in stirred else STANDING_S
+            self._mixtures[index] = mixture.stood(dt, lag)
+
+    def _air(self, dt: float) -> None:
+        """Let wide vessels exchange CO2 with the air, now and then."""
+        self._time += dt
+        if (self._aired + 1) * AIRED_S > self._time + 1e-9:
+            return
+        self._aired += 1
+        for index, cup in enumerate(self.cups):
+            whole, depth = self._mixtures[index].whole, self.level(index)
+            if cup.inside.radius > WIDE and whole.carbon and depth > SHALLOW:
+                kind = aerate(whole, AIRED_S, Surface(depth / TRANSFER))
+                old = self._mixtures[index]
+                self._mixtures[index] = of(kind) if old.mixed else Mixture(kind, old.near, old.passed)
+
+    def _around(self, tip: Point, placed: list[Placed], depth: float) -> int:
         """Return the vessel whose liquid reaches `depth` [m] over `tip`, -1 for none."""
         for index, cup in enumerate(self.cups):
             origin, axis = placed[index]
@@ -275,18 +341,11 @@ class Plumbing:
         return -1
 
 
-def portion(kind: Solution, mass: float) -> Solution:
-    """Return `mass` [kg] of a liquid that is composed like `kind`."""
-    whole = kind.mass
-    share = mass / whole if whole else 0.0
-    return Solution(kind.water * share, tuple((name, share * amount) for name, amount in kind.moles), kind.temperature)
-
-
 def _kind(filling: Filling, temperature: float) -> Solution:
     return Solution.of(dict(filling.amounts), water=1.0, temperature=temperature)
 
 
-def _lip(placed: Placed, cup: Cup, tilt: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
+def _lip(placed: Placed, cup: Cup, tilt: float) -> tuple[Point, tuple[float, float]]:
     """Return the lowest point of a tilted rim, and the horizontal direction in which liquid leaves it."""
     (x, y, z), (ax, ay, az) = placed
     top = cup.floor + cup.inside.length
