@@ -59,6 +59,7 @@ test: setup lint
 
 bench: setup
 	$(BIN)/python benchmarks/run.py $(BENCH)
+	$(BIN)/python benchmarks/wires.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

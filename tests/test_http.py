@@ -17,12 +17,13 @@ import pytest
 from typer.testing import CliRunner
 
 import rogue
-from conftest import BASIC, environment
+from conftest import BASIC, TESTS, environment
 from labference.bench.campaign import TRIES, remaining, run
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.cli import app
 from labference.policies import make_policy, preflight
+from labference.policies.remote.http import SERVICE as SERVICE_STATUSES
 from labference.records import folder, strict
 from labference.records.reader import read_run
 from labference.score.audit import audit
@@ -429,3 +430,35 @@ def test_commands_as_lists_of_lists_are_carried_out(laboratory: Laboratory, tmp_
         result = laboratory.attempt(Plan(BASIC, server.address, 1, budget=100), 0, tmp_path)
     (act,) = read_run(result.path).lines(folder.ACTIONS)
     assert np.array_equal(np.array(act["requested"]), rogue.HONEST)
+
+
+# --- a server of somebody else
+
+
+def test_the_example_server_drives_a_bench(tmp_path: Path) -> None:
+    example = TESTS.parent / "examples" / "http_server.py"
+    child = subprocess.Popen([sys.executable, str(example), "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None
+        plan = Plan(BASIC, child.stdout.readline().strip(), 1, budget=20, deadline_s=PATIENT_S)
+        (result,) = run(plan, tmp_path)
+    finally:
+        child.kill()
+        child.communicate()
+    assert (result.status, result.reason) == ("scored", "budget"), result.sentence
+    acts = read_run(result.path).lines(folder.ACTIONS)
+    assert len(acts) == 20 and len({act["requested"][0][0] for act in acts}) == 20, (
+        "every answer follows the time shown"
+    )
+
+
+def test_the_example_server_needs_nothing_but_python() -> None:
+    source = (TESTS.parent / "examples" / "http_server.py").read_text()
+    used = {line.split()[1].partition(".")[0] for line in source.splitlines() if line.startswith(("import ", "from "))}
+    assert used <= sys.stdlib_module_names
+
+
+def test_the_page_names_every_request_and_status() -> None:
+    page = (TESTS.parent / "docs" / "http.md").read_text()
+    for word in ("/health", "/capabilities", "/reset", "/act", "/witness", "/close", *map(str, SERVICE_STATUSES)):
+        assert word in page
