@@ -13,7 +13,7 @@ class Filling:
 
     grams    mass [g]; pours of physics and of the fast laboratory differ from it by what each trial draws
     liquid   how it pours, a name in `world.wet.liquids.LIQUIDS`
-    amounts  what is dissolved, as (component, amount) pairs [mol per kg of water]; the empty tuple is pure water
+    amounts  what is dissolved, as (formula, amount) pairs [mol per kg of water]; nothing is pure water
     """
 
     grams: float
