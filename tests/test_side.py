@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labference.motion.dip import STIR_RADIUS, Dip, dip, stir
 from labference.motion.kinematics import HIGH, LOW, matrix
-from labference.motion.pour import LIMIT, START, Pouring, _pose, pour
+from labference.motion.pour import Pouring, _pose, pour
 from labference.motion.side import READY, TRANSIT, approach_yaw, level, pick_side, place_side
 from labference.motion.wetware import PROBE, ROD, TUBE, put_back, take
 from labference.wire import Observation, Reading, RobotState, Senses
@@ -19,6 +19,8 @@ from labference.wire.glassware import (
     RACK_FLOOR,
     RACK_PLACES,
     RINSE_FLOOR,
+    TILT_MOST,
+    TILT_START,
     TUBE_LENGTH,
     TUBE_RADIUS,
     TUBE_WALL,
@@ -77,7 +79,7 @@ def test_every_holder_vessel_and_tilt_of_a_layout_is_within_reach(seed):
             assert reachable((vessel.x, vessel.y, height), level(approach_yaw(vessel.x, vessel.y)))
     x, y = items[BEAKER].x, items[BEAKER].y
     at = Pouring((x, y, PAN_HEIGHT + BEAKER_HEIGHT), approach_yaw(x, y), 10.0)
-    for tilt in np.linspace(0.0, LIMIT, 6):
+    for tilt in np.linspace(0.0, TILT_MOST, 6):
         assert reachable(*_pose(at, float(tilt)))
 
 
@@ -185,9 +187,9 @@ def test_a_pour_stops_at_the_pre_stop_and_tilts_back():
     poured = bench.run(lambda seen: pour(ARM, seen, POURING))
     assert poured.ended == "reached" and poured.shown == pytest.approx(10.0, abs=0.8)
     most = max(abs(tilt) for tilt in bench.tilts)
-    assert bench.lip < most < LIMIT
+    assert bench.lip < most < TILT_MOST
     speeds = np.diff(np.abs(bench.tilts))
-    assert speeds.max() <= START + 0.1 and abs(bench.tilts[-1]) < 0.1
+    assert speeds.max() <= TILT_START + 0.1 and abs(bench.tilts[-1]) < 0.1
     assert bench.moves_within_limits()
 
 

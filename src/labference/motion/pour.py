@@ -7,31 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..wire import Move, Observation, Reading, Script, Wait
-from ..wire.glassware import TUBE_GRIP, TUBE_LENGTH, TUBE_RADIUS, TUBE_WALL
+from ..wire.glassware import (
+    DRAINED_S,
+    LIP_UPSTREAM,
+    TILT_BACK,
+    TILT_FORWARD,
+    TILT_MOST,
+    TILT_START,
+    TUBE_GRIP,
+    TUBE_LENGTH,
+    TUBE_RADIUS,
+    TUBE_WALL,
+    lip_height,
+)
 from .kinematics import Arm
 from .side import TRANSIT, level, travel
 from .skill import reach
 
-FORWARD, BACK = 12.0, 45.0
-"""Fastest tilt towards the lip, and away from it [deg/s]."""
-START = 40.0
-"""Tilt at which a pour begins [deg]; a tube with 50 g holds everything back up to 43."""
-LIMIT = 100.0
-"""Largest tilt [deg]."""
-OVER_RIM = 0.045
-"""Height of the lip over the rim of the catching vessel [m]; nearer, the hand would touch the balance."""
-LIFTED = 0.035
-"""How far the lower end of a tube stays below the rim of the vessel at most [m], so that it clears the balance."""
-UPSTREAM = 0.012
-"""How far before the middle of the vessel the lip is [m]: half of what a stream is thrown while it falls."""
 OLD, NEW = 0.6, 0.4
 """Weights of the old and of the newest slope of the reading in its filter."""
 BASELINE_S = 4.0
 """Longest wait for a stable reading before the pour [s]."""
 EMPTY_S = 5.0
 """Time at the largest tilt without a change of the reading after which the tube counts as empty [s]."""
-DRAINED_S = 3.0
-"""Pause with the lip over the vessel after a pour, for the last drops to fall into it [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Pouring:
     kp: float = 0.16
     kd: float = 0.18
     pre_stop: float = 0.6
-    limit: float = LIMIT
+    limit: float = TILT_MOST
     longest: float = 90.0
     grip: float = TUBE_GRIP
     transit: float = TRANSIT
@@ -87,13 +85,13 @@ def pour(arm: Arm, observation: Observation, at: Pouring, instrument: str = "bal
     aside, _ = _pose(at, 0.0)
     top = np.array((aside[0], aside[1], at.transit))
     observation = yield from travel(arm, observation, top, at.yaw, held)
-    position, rotation = _pose(at, START)
+    position, rotation = _pose(at, TILT_START)
     observation = yield from reach(arm, observation, position, rotation, held, settle=0.2)
     observation = yield from _steady(observation, instrument)
     began, empty = observation.senses.time, _value(observation, instrument)
     observation, tilt, ended = yield from _control(arm, observation, at, instrument, empty)
-    while tilt > START:
-        tilt = max(START, tilt - BACK * arm.period)
+    while tilt > TILT_START:
+        tilt = max(TILT_START, tilt - TILT_BACK * arm.period)
         observation = yield from _turn(arm, observation, at, tilt)
     observation = yield Wait(DRAINED_S, look=False)
     seconds = observation.senses.time - began
@@ -108,7 +106,7 @@ def _control(
     arm: Arm, observation: Observation, at: Pouring, instrument: str, empty: float | None
 ) -> Script[tuple[Observation, float, str]]:
     """Tilt under control until the reading says enough; return where the tilt ended, and why."""
-    began, tilt, slope = observation.senses.time, START, 0.0
+    began, tilt, slope = observation.senses.time, TILT_START, 0.0
     last = empty if empty is not None else 0.0
     base, changed = last, observation.senses.time
     while observation.senses.time - began < at.longest:
@@ -123,8 +121,8 @@ def _control(
             return observation, tilt, "reached"
         if tilt >= at.limit and observation.senses.time - changed > EMPTY_S:
             return observation, tilt, "empty"
-        speed = min(FORWARD, max(-FORWARD, at.kp * missing - at.kd * slope))
-        tilt = min(at.limit, max(START, tilt + speed * arm.period))
+        speed = min(TILT_FORWARD, max(-TILT_FORWARD, at.kp * missing - at.kd * slope))
+        tilt = min(at.limit, max(TILT_START, tilt + speed * arm.period))
         observation = yield from _turn(arm, observation, at, tilt)
     return observation, tilt, "late"
 
@@ -139,13 +137,13 @@ def _turn(arm: Arm, observation: Observation, at: Pouring, tilt: float) -> Scrip
 
 def _pose(at: Pouring, tilt: float) -> tuple[np.ndarray, np.ndarray]:
     """Return where the tool centre point is when the tube leans by `tilt` [deg] with its lip over the vessel."""
-    lean = np.radians(tilt)
+    lean = float(np.radians(tilt))
     c, s = float(np.cos(lean)), float(np.sin(lean))
     left = np.array((-np.sin(at.yaw), np.cos(at.yaw), 0.0))
     up = np.array((0.0, 0.0, 1.0))
     along, downhill = c * up + s * left, c * left - s * up
-    lip = np.array(at.rim) - UPSTREAM * left
-    lip[2] += max(OVER_RIM, TUBE_LENGTH * c - LIFTED)
+    lip = np.array(at.rim) - LIP_UPSTREAM * left
+    lip[2] += lip_height(lean)
     rim = lip - (TUBE_RADIUS - TUBE_WALL) * downhill
     return rim - (TUBE_LENGTH - at.grip) * along, level(at.yaw, lean)
 

@@ -6,6 +6,8 @@ the side: its approach axis is horizontal and its fingers close horizontally.
 
 from __future__ import annotations
 
+import math
+
 BEAKER_RADIUS, BEAKER_HEIGHT, BEAKER_WALL = 0.025, 0.070, 0.0013
 """Outer radius, height and thickness of a low-form 100 mL beaker [m] (ISO 3819)."""
 BEAKER_MASS = 0.055
@@ -49,6 +51,23 @@ RINSE_FLOOR = 0.012
 APPROACH_TURN = 0.80
 """Angle from the bearing of a place to the direction in which a hand approaches it from the side [rad]: at 0 the wrist
 of the Panda is at the end of its range."""
+
+TILT_START, TILT_MOST = 40.0, 100.0
+"""Tilt at which a pour begins, and the largest one [deg]; a tube with 50 g holds everything back up to 43."""
+TILT_FORWARD, TILT_BACK = 12.0, 45.0
+"""Fastest tilt towards the lip, and away from it [deg/s]."""
+LIP_UPSTREAM = 0.012
+"""How far before the middle of the catching vessel the lip is [m]: half of what a stream is thrown while it falls."""
+LIP_OVER_RIM, BOTTOM_BELOW_RIM = 0.045, 0.035
+"""Least height of the lip over the rim of that vessel, and how far below that rim the lower end of the tube may be [m]:
+nearer, hand or tube would touch the balance."""
+DRAINED_S = 3.0
+"""Pause with the lip over the vessel after a pour, for the last drops to fall into it [s]."""
+
+
+def lip_height(tilt: float) -> float:
+    """Return how high the lip of a tube that leans by `tilt` [rad] is held over the rim of the catching vessel [m]."""
+    return max(LIP_OVER_RIM, TUBE_LENGTH * math.cos(tilt) - BOTTOM_BELOW_RIM)
 
 
 def tube_place(place: int) -> tuple[float, float]:
