@@ -43,6 +43,7 @@ from labference.wire import (
     Wait,
 )
 from labference.wire.labware import WEIGHTS
+from labference.wire.receipt import RequestReceipt
 
 BLIND = Terms(cameras=())
 PLAN = Plan(BASIC, "agent", 1)
@@ -491,6 +492,10 @@ def test_an_answer_that_comes_too_late_is_not_carried_out_and_the_agent_is_told(
     bridge = start(plan=replace(PLAN, clock="latency:0.5:0.2"))
     reply = bridge.wait(5.0)
     assert reply["late"] and reply["sim_time"] == pytest.approx(0.5)
+    bridge.commit("add", "20 g", "pan")
+    moved = bridge.move(position=[0.4, 0.0, 0.4])
+    assert moved["late"] and moved["sim_time"] == pytest.approx(1.0)
+    assert (moved["result"]["finished"], moved["result"]["applied"]) == (False, 0)
     assert "too late" in bridge.finish()["error"]
     assert not bridge.ended
 
@@ -548,6 +553,16 @@ class Nudger:
     def close(self) -> None: ...
 
 
+class Vouching(Nudger):
+    """Say what was sent, as a system behind a wire does."""
+
+    def receipts(self) -> tuple[RequestReceipt, ...]:
+        return (RequestReceipt(1, "request-only", (("wrist", "0" * 64),)),)
+
+    def declared(self) -> str:
+        return '{"profile": "vouching"}'
+
+
 class EndEffector(Nudger):
     wants = Capabilities("end", "1", actions=("end_effector",))
 
@@ -596,6 +611,14 @@ def test_a_service_that_fails_behind_vla_leaves_the_episode_unresolved(start: St
     reply = bridge.vla("break")
     assert "not available" in reply["ended"] and "127.0.0.1" not in json.dumps(reply)
     assert bridge.result is not None and bridge.result.status == "unresolved"
+
+
+def test_receipts_of_the_policy_behind_vla_are_kept(start: Start) -> None:
+    bridge = start(replace(HELPED, vla="test_bridge:Vouching"))
+    bridge.vla("turn left")
+    bridge.finish()
+    assert records(bridge).run["service"] == {"profile": "vouching"}
+    assert records(bridge).lines("requests.jsonl")[0]["sent"] == [["wrist", "0" * 64]]
 
 
 def test_a_policy_that_writes_other_commands_cannot_be_behind_vla(laboratory: Laboratory, tmp_path: Path) -> None:

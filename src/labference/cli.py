@@ -192,11 +192,11 @@ def bridge(
         def say(text: str) -> None:
             errors.print(text, markup=False, highlight=False, soft_wrap=True)
 
-        try:
-            with Desk(plan, where, terms, idle_s=idle, heard=lambda result: say(_ended(result))) as desk:
+        with Desk(plan, where, terms, idle_s=idle, heard=lambda result: say(_ended(result))) as desk:
+            try:
                 serve(desk, over, host, port, token, say)
-        finally:
-            say(f"Records: {where}")
+            finally:
+                say(f"Records: {where}")
         missing = len(remaining(plan, where))
     if missing:
         say(f"{missing} episodes are unresolved; run the same command again to retry them.")

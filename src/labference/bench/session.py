@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from labference.truth.identity import PlanError
 from labference.wire import ActionSpec, Capabilities, Goal, Observation, Operation, Refusal, ServiceFault, codec
@@ -18,9 +19,13 @@ ABANDONED = "The session was closed before the episode had ended."
 
 
 class Driven(System):
-    """The place of a tested system whose answers come from outside."""
+    """The place of a tested system whose answers come from outside.
 
-    def __init__(self, capabilities: Capabilities) -> None:
+    `behind` is a system that whoever answers asks in turn: its service is declared and its receipts are kept.
+    """
+
+    def __init__(self, capabilities: Capabilities, behind: System | None = None) -> None:
+        self._behind = behind
         self.name = capabilities.name
         self.capabilities = codec.copy(capabilities)
         self.goal: Goal | None = None
@@ -43,11 +48,12 @@ class Driven(System):
         raise ServiceFault("A driven session answers through Session.answer.")
 
     def taken(self) -> tuple[RequestReceipt, ...]:
-        """Keep no receipts."""
-        return ()
+        """Return the receipts of the system behind the answers, if there is one."""
+        return () if self._behind is None else self._behind.taken()
 
-    def declared(self) -> None:
-        """Declare no service."""
+    def declared(self) -> Any:
+        """Return what the system behind the answers declares of its service, if there is one."""
+        return None if self._behind is None else self._behind.declared()
 
     def close(self) -> str:
         """Hold nothing."""
@@ -61,8 +67,16 @@ class Session:
     that an abandoned episode counts as unresolved and not as a failure.
     """
 
-    def __init__(self, laboratory: Laboratory, plan: Plan, index: int, out: Path, capabilities: Capabilities) -> None:
-        self._driven = Driven(capabilities)
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        plan: Plan,
+        index: int,
+        out: Path,
+        capabilities: Capabilities,
+        behind: System | None = None,
+    ) -> None:
+        self._driven = Driven(capabilities, behind)
         self._questions = laboratory.ask(plan, index, out, self._driven)
         self._open = False
         self.result: Result | None = None

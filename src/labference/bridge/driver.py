@@ -91,10 +91,12 @@ class Bridge:
             self.result = invalid(self._plan, self._index, path, fault, started)
             self._ended = UNAVAILABLE
             return {"ended": self._ended}
+        helper = self._helper
         capabilities = self.terms.capabilities(
-            self._laboratory.world.cameras, self._helper.capabilities if self._helper is not None else None
+            self._laboratory.world.cameras, None if helper is None else helper.capabilities
         )
-        self._session = Session(self._laboratory, self._plan, self._index, self._out, capabilities)
+        behind = None if helper is None else helper.system
+        self._session = Session(self._laboratory, self._plan, self._index, self._out, capabilities, behind)
         observation = self._session.begin()
         self._ledger = Ledger(path)
         if observation is None:

@@ -24,7 +24,7 @@ class Helper:
     """
 
     def __init__(self, name: str, seed: int, profile: str, action: str, deadline_s: float) -> None:
-        self._system = System(lambda: make_policy(name, seed, profile, deadline_s=deadline_s), name, deadline_s)
+        self.system = System(lambda: make_policy(name, seed, profile, deadline_s=deadline_s), name, deadline_s)
         if action not in self.capabilities.actions:
             offered = ", ".join(self.capabilities.actions)
             self.close()
@@ -33,22 +33,22 @@ class Helper:
     @property
     def capabilities(self) -> Capabilities:
         """Return what the policy declared."""
-        return self._system.capabilities
+        return self.system.capabilities
 
     def settle(self, cameras: tuple[str, ...]) -> None:
         """Keep those of the optional cameras that the laboratory has."""
-        self._system.settle(cameras)
+        self.system.settle(cameras)
 
     def begin(self, goal: Goal, spec: ActionSpec) -> None:
         """Start over with the instruction of `goal`, in a session of its own."""
         self._goal, self._spec = goal, spec
         with _refusals_are_errors():
-            self._system.reset(goal, spec, secrets.token_hex(8))
+            self.system.reset(goal, spec, secrets.token_hex(8))
 
     def act(self, observation: Observation) -> Move | Wait | Stop:
         """Return the next chunk, a wait, or that the policy has finished; `ToolError` for anything else."""
         with _refusals_are_errors():
-            answer = self._system.act(self._shown(observation))
+            answer = self.system.act(self._shown(observation))
             act = admit(answer, self._spec, self._goal, self.capabilities).act
         match act:
             case Move():
@@ -62,7 +62,7 @@ class Helper:
 
     def close(self) -> None:
         """Release the policy."""
-        self._system.close()
+        self.system.close()
 
     def _shown(self, observation: Observation) -> Observation:
         """Return what the policy declared to take of an observation, under the agent's instruction."""

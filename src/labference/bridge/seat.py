@@ -60,6 +60,8 @@ class Seat:
         if observation is None:
             raise Over
         self._take(observation)
+        if self.notice.late and isinstance(act, Move):
+            self.commits = act.commits  # it was not stated
         self.budget.check()
         return observation
 

@@ -151,7 +151,7 @@ class Work:
                 fresh = tally.add(act, seat, version)
                 act = motion.send(observation)
                 tally.interrupted |= fresh
-                if fresh and how == "stop":
+                if seat.notice.late or (fresh and how == "stop"):
                     motion.close()
                     break
         except StopIteration as end:
@@ -177,7 +177,7 @@ class Work:
             chunks += 1
             fresh = tally.add(act, seat, version)
             tally.interrupted |= fresh
-            if fresh and given.get("on_evidence", "stop") == "stop":
+            if seat.notice.late or (fresh and given.get("on_evidence", "stop") == "stop"):
                 break
         return {"chunks": chunks, **tally.told(), "robot": _hand(seat.observation.senses.robot)}
 
