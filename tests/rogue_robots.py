@@ -17,8 +17,8 @@ from labference.policies.remote.arrays import pack_openpi, pack_vla_eval, unpack
 from labference.policies.remote.limits import LARGEST_FRAME
 from labference.wire.action import STROKE
 from labference.wire.panda import HOME
+from rogue import INTERFACE, SERVICE, TRACE
 
-INTERFACE, SERVICE = "interface_failure", "invalid"
 ENDINGS = {
     "hangs": (SERVICE, "gave no answer within"),
     "closes": (SERVICE, "connection was lost"),
@@ -39,7 +39,6 @@ ENDINGS = {
     "deep": (INTERFACE, "no message of"),
 }
 """Misbehaviour at the second question -> how the episode ends, and words of its sentence, the same on both wires."""
-TRACE = 'Traceback (most recent call last):\n  File "policy.py", line 7, in infer\nRuntimeError: CUDA out of memory\n'
 PATIENCE_S = 0.3
 """Deadline of the profile that the tests use [s]; nothing asserts how long anything takes."""
 PROFILE = f"""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,6 +114,15 @@ def test_each_mistake_in_a_profile_is_one_sentence(text: str, expected: str) -> 
     assert expected in str(caught.value)
     assert str(caught.value).startswith("p.toml")
     assert str(caught.value).endswith(".")
+
+
+def test_the_profiles_of_the_documentation_read() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    (whole,) = re.findall(r"```toml\n(.*?)```", (docs / "openpi.md").read_text(), re.S)
+    assert profile(text=whole).action == replace(find_profile("droid").action)
+    (part,) = re.findall(r"```toml\n(.*?)```", (docs / "vla-eval-servers.md").read_text(), re.S)
+    assert profile(part).chunk.stale == "refuse"
+    assert profile(part.replace("# ", "")).short.endswith(" server-buffered")
 
 
 def test_an_unknown_profile_names_those_that_are_there() -> None:

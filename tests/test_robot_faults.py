@@ -16,7 +16,8 @@ from labference.records.reader import read_run
 from labference.score.campaign import read_campaign
 from labference.score.summary import summarise
 from labference.truth.identity import PlanError
-from rogue_robots import ENDINGS, INTERFACE, PROFILE, SERVICE, Rogue, free_port, serving
+from rogue import INTERFACE, SERVICE
+from rogue_robots import ENDINGS, PROFILE, Rogue, free_port, serving
 
 WIRES = ("openpi", "vla-eval")
 STEPS = 30
@@ -151,6 +152,6 @@ def test_a_stock_openpi_server_is_sent_nothing_that_it_does_not_know(drive: Driv
         found = drive("openpi", port)
     assert all(set(request) == {"joints", "prompt"} for request in rogue.requests)
     assert [receipt["level"] for receipt in found.run.lines("requests.jsonl")] == ["request-only"] * len(rogue.requests)
-    assert len(found.run.run["service"]["not_verified"]) == 3
+    assert len(found.run.run["service"]["not_verified"]) == 4
     assert found.run.run["identity"]["policy"].startswith("openpi: rogue profile rogue 1 ")
     assert str(port) not in str(found.run.run["identity"])

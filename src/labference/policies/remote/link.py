@@ -76,7 +76,8 @@ class Link:
         except TimeoutError:
             self.kill()
             raise ServiceFault(
-                f"The server gave no answer within {self._deadline_s:g} s; deadline_s in the profile allows more."
+                f"The server gave no answer within {self._deadline_s:g} s; --deadline and deadline_s in the profile "
+                "allow more."
             ) from None
         except (ConnectionClosed, OSError, UnicodeDecodeError) as error:
             self.kill()

@@ -87,6 +87,7 @@ class OpenPi(RemoteRobot):
         if self.extension:
             return []
         return [
+            "The rate and the scale of the actions: a stock server declares no conventions.",
             "Whether the server uses every camera and state key: a stock server drops unknown keys without an error.",
             "What became of images and prompt inside the server: receipts are of the request only.",
             "Whether results depend on earlier episodes: a stock server has no reset and no seed.",
