@@ -78,12 +78,14 @@ def begun(name: str, policy: Policy) -> Wire:
 @contextmanager
 def wires() -> Iterator[list[Wire]]:
     """Yield every wire to a policy that waits, the one in process first."""
-    with served() as address:
+    with served() as address, served("--over", "openpi") as openpi, served("--over", "vla-eval") as vla_eval:
         found = [
             begun("in-process", make_policy("still", 0)),
             begun("process", make_policy("still", 0, isolated=True)),
             begun("http-json", make_policy(f"{address}?format=json", 0)),
             begun("http-msgpack", make_policy(f"{address}?format=msgpack", 0)),
+            begun("openpi", make_policy(openpi, 0)),
+            begun("vla-eval", make_policy(vla_eval, 0)),
         ]
         try:
             yield found
