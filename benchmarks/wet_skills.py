@@ -1,11 +1,12 @@
 """Carry out every operation of the wet bench on random layouts; print how often it worked and what it took.
 
     python benchmarks/wet_skills.py                    60 layouts
-    python benchmarks/wet_skills.py --trials 10 --out skills.json
+    python benchmarks/wet_skills.py --trials 10 --out timing.json
 
 A trial is one bench: a tube is picked, poured from and put back, the beaker is stirred, the probe measures, is rinsed
-and goes back. Each operation counts where the one before it worked. `--out` leaves what the fast laboratory needs to
-know: counts and simulated seconds per operation, and the commit that was measured.
+and goes back. Each operation counts where the one before it worked. Seconds "besides" are those that its parameters do
+not ask for: a measurement without its waiting, a pour without the time in which the tube leans. `--out` leaves them,
+the counts and the commit that was measured; the fast laboratory reads such a file (world/wet/timing.json).
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from labference.bench.wet_hands import KINDS, WetHands
 from labference.motion.kinematics import Arm
 from labference.score.rate import Rate
 from labference.truth.filling import Filling, WetSetup
-from labference.truth.measurement import FIRST_SURFACE, ITEM, LEFT, LENGTH, MASS, RIGHT, Block
+from labference.truth.measurement import FIRST_SURFACE, ITEM, LEFT, LENGTH, MASS, RIGHT, TURN, Block
 from labference.wire import Goal, Move, Observation, Operation, Script, Wait
+from labference.wire.glassware import TILT_START
 from labference.world.parts.wet_bench import BALANCE, BEAKER, PROBE, RINSE, ROD, wet_layout, wet_parts
 from labference.world.world import World
 
@@ -50,13 +52,18 @@ class Tally:
     done: int = 0
     tried: int = 0
     seconds: list[float] = field(default_factory=list)
+    besides: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def summary(self) -> tuple[float, float, float]:
-        """Return mean and standard deviation of the simulated seconds, and mean wall seconds."""
-        seconds, wall = np.array(self.seconds or [0.0]), np.array(self.wall or [0.0])
-        return float(seconds.mean()), float(seconds.std()), float(wall.mean())
+    def summary(self) -> tuple[float, float, float, float]:
+        """Return mean simulated seconds, mean and standard deviation of those besides parameters, mean wall seconds."""
+        seconds, besides, wall = (np.array(values or [0.0]) for values in (self.seconds, self.besides, self.wall))
+        return float(seconds.mean()), float(besides.mean()), float(besides.std()), float(wall.mean())
+
+    def stored(self) -> dict[str, object]:
+        _, mean, deviation, _ = self.summary()
+        return {"done": self.done, "tried": self.tried, "seconds": round(mean, 3), "deviation": round(deviation, 3)}
 
 
 class Bench:
@@ -92,6 +99,13 @@ class Bench:
         index = self.world.channels.vessels.index(vessel)
         ticks = sum(block.ticks for block in self.blocks if block.sample[0, 3] == index)
         return ticks * self.world.channels.timestep
+
+    def leaning(self, item: str) -> float:
+        """Return how long `item` leaned like a tube that is poured from, in the current operation [s]."""
+        column = self.world.channels.items.index(item)
+        x, y = (np.concatenate([block.pose[:, column, 4 + axis] for block in self.blocks]) * TURN for axis in (0, 1))
+        upright = 1.0 - 2.0 * (x**2 + y**2)
+        return float(np.sum(upright < np.cos(np.radians(TILT_START - 1)))) * self.world.channels.timestep
 
     def positions(self) -> np.ndarray:
         return self.world.now().pose[0, :-1, :3] * LENGTH
@@ -210,7 +224,10 @@ def trial(bench: Bench, seed: int, tallies: dict[str, Tally]) -> None:
         seen = bench.perform(operation, parameters)
         trouble = check(bench, seen) or disturbed(bench, where, about)
         tally.tried += 1
-        tally.seconds.append(bench.world.time - began)
+        seconds = bench.world.time - began
+        tally.seconds.append(seconds)
+        asked = bench.leaning(tube) if operation.kind == "pour" else parameters.get("seconds", 0.0)
+        tally.besides.append(seconds - asked)
         tally.wall.append(time.perf_counter() - clock)
         if trouble:
             tally.failures.append(f"layout {seed}: {trouble}")
@@ -244,8 +261,8 @@ def main() -> None:
     for seed in range(options.first, options.first + options.trials):
         trial(bench, seed, tallies)
     bench.world.close()
-    table = Table(title=f"{options.trials} layouts, commit {measured}: mean seconds per operation")
-    for heading in ("operation", "worked", "95 %", "simulated", "SD", "wall"):
+    table = Table(title=f"{options.trials} layouts, commit {measured}: mean seconds")
+    for heading in ("operation", "worked", "95 %", "simulated", "besides", "SD", "wall"):
         table.add_column(heading, no_wrap=True)
     for kind, tally in tallies.items():
         worked = Rate(tally.done, tally.tried)
@@ -255,14 +272,16 @@ def main() -> None:
             "" if (span := worked.interval) is None else f"{span.low:.3f} to {span.high:.3f}",
             *(f"{value:.2f} s" if tally.tried else "" for value in tally.summary()),
         )
-    console = Console(width=110)
+    console = Console(width=120)
     console.print(table)
     for kind, tally in tallies.items():
         for failure in tally.failures:
             console.print(f"{kind}: {failure}")
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
-            json.dump({"commit": measured, "operations": {kind: vars(tally) for kind, tally in tallies.items()}}, file)
+            stored = {kind: tally.stored() for kind, tally in tallies.items()}
+            json.dump({"commit": measured, "operations": stored}, file, indent=1)
+            file.write("\n")
 
 
 if __name__ == "__main__":
