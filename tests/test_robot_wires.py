@@ -349,8 +349,13 @@ class Lying(Wrapped):
         (ROUND.replace("rate_hz = 20", 'rate_hz = 20\nmeaning = "joint_velocity"'), "the frames differ"),
         (ROUND.replace('key = "front"', 'key = "left"'), "The server reads 'left', which the profile does not send."),
         (ROUND.replace(CAMERA, ""), "The profile sends camera 'front', which the server does not read."),
+        (ROUND.replace('opening = ["o', 'width = ["o'), "The server reads 'width', which the profile does not send."),
+        (
+            ROUND.replace('joints = ["joints"]', 'joints = ["joints", "time"]'),
+            "state 'joints' is no array of 8 numbers",
+        ),
     ],
-    ids=["honest", "gripper", "rate", "frame", "lacking", "unread"],
+    ids=["honest", "gripper", "rate", "frame", "lacking", "unread", "state", "length"],
 )
 def test_a_known_command_there_and_back_finds_what_declarations_hide(means: str, sentence: str, tmp_path: Path) -> None:
     with openpi.listen(lambda: Lying(means)) as server:
@@ -551,6 +556,17 @@ def test_a_service_cannot_fill_the_records_with_what_it_says_of_itself() -> None
         endless = [endless] * 2
     found = told({"name": "x" * 10_000, b"raw": float("nan"), "deep": endless, "many": list(range(10_000))})
     assert len(str(found)) < 5000
+
+
+@pytest.mark.parametrize("words", [b"\xc1", pack_openpi([1]), pack_openpi(None)])
+def test_a_greeting_that_is_none_is_a_fault_of_the_service(words: bytes) -> None:
+    server = serve(lambda connection: connection.send(words), "127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    with pytest.raises(ServiceFault, match="The server sent"):
+        OpenPi(f"ws://127.0.0.1:{server.socket.getsockname()[1]}", read(PROFILE), 0, 5.0)
+    server.shutdown()
+    thread.join()
 
 
 def test_a_server_that_never_opens_a_websocket_is_given_up() -> None:

@@ -219,7 +219,7 @@ class Wrapped:
     def probe(self, fields: Request, images: Request, actions: object) -> dict[str, Any]:
         """Return what `actions` mean by the profile of this server, and the keys that it reads."""
         found = probed(self._profile, fields, images, actions, "prompt")
-        if self._transform is not None:
+        if self._transform is not None and not found["missing"]:
             found["read"] = sorted(key for key in fields | images if self._depends(fields | images, key))
         return found
 
@@ -268,14 +268,20 @@ def description(profile: Profile, name: str, version: str) -> dict[str, Any]:
 
 
 def probed(profile: Profile, fields: Request, images: Request, actions: object, prompt_key: str) -> dict[str, Any]:
-    """Return commands of ours that `actions` mean by `profile`, keys that are read, and keys that are missing."""
-    robot = from_request(profile, fields, images, prompt_key, 0).senses.robot
+    """Return commands of ours that `actions` mean by `profile`, keys that are read, and keys that are missing.
+
+    What cannot be read is passed on as a refusal.
+    """
     used = {view.key for view in profile.views} | {key for key, _ in profile.state}
-    return {
-        "commands": to_commands(profile, actions, robot).commands,
-        "read": sorted(used),
-        "missing": missing(profile, fields, images, prompt_key),
-    }
+    lacking = missing(profile, fields, images, prompt_key)
+    found: dict[str, Any] = {"read": sorted(used), "missing": lacking}
+    if not lacking:
+        try:
+            robot = from_request(profile, fields, images, prompt_key, 0).senses.robot
+            found["commands"] = to_commands(profile, actions, robot).commands
+        except Refusal as refusal:
+            found["refused"] = [refusal.kind, str(refusal)]
+    return found
 
 
 def _texts(found: Request) -> Request:

@@ -20,7 +20,7 @@ from .digests import told
 from .openpi import EXTENSION, OpenPi
 from .profile import OURS, Profile
 from .profile_file import built_in
-from .robot import RemoteRobot, reply_of
+from .robot import RemoteRobot, check_refused, reply_of
 from .vla_eval import VlaEval
 
 SESSION = "preflight"
@@ -138,13 +138,15 @@ def _round_trip(robot: OpenPi, goal: Goal) -> None:
     actions = written(profile, known_commands(profile.action.spec), here.senses.robot.joints)
     ours = to_commands(profile, actions, here.senses.robot)
     fields, images = to_request(profile, here, robot.prompt_key)
-    answer = reply_of(robot.ask(fields | images | {EXTENSION: {"op": "probe", "actions": actions}}))
-    compare_commands(ours, answer.get("commands"))
+    found = robot.ask(fields | images | {EXTENSION: {"op": "probe", "actions": actions}})
+    check_refused(found)
+    answer = reply_of(found)
     if lacking := _list(answer, "missing"):
         raise Refusal("unsupported", f"The server reads {lacking[0]!r}, which the profile does not send.")
     read = _list(answer, "read")
     if unread := sorted({key for key in images if key not in read}):
         raise Refusal("unsupported", f"The profile sends camera {unread[0]!r}, which the server does not read.")
+    compare_commands(ours, answer.get("commands"))
 
 
 def compare_commands(ours: Converted, theirs: object) -> None:

@@ -6,7 +6,18 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from labference.wire import Act, ActionSpec, Capabilities, Goal, Move, Observation, Operation, Refusal, Stop
+from labference.wire import (
+    Act,
+    ActionSpec,
+    Capabilities,
+    Goal,
+    Move,
+    Observation,
+    Operation,
+    Refusal,
+    ServiceFault,
+    Stop,
+)
 from labference.wire.receipt import Level, RequestReceipt
 from labference.wire.refusal import KINDS
 
@@ -41,8 +52,10 @@ class RemoteRobot(ABC):
         self._link = Link(url, min(deadline_s, profile.deadline_s))
         try:
             self.metadata: dict[str, Any] = self.greet()
-        except BaseException:
+        except BaseException as error:
             self._link.kill()
+            if isinstance(error, Refusal) and error.kind != "unsupported":  # a greeting is no answer of a policy
+                raise ServiceFault(str(error)) from error
             raise
 
     @abstractmethod
@@ -103,7 +116,7 @@ class RemoteRobot(ABC):
         answer = self.infer(fields, images, observation.id)
         level, seen, said = _receipt(answer)
         self._receipts[-1] = RequestReceipt(observation.id, level, sent, seen, said)
-        _refused(answer)
+        check_refused(answer)
         if self._says(answer, self.profile.says.stop, False):
             return Stop()
         if self.profile.action.key not in answer:
@@ -158,7 +171,7 @@ def reply_of(answer: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _refused(answer: dict[str, Any]) -> None:
+def check_refused(answer: dict[str, Any]) -> None:
     """Raise the refusal that one of our own servers passes on from the policy it hosts."""
     found = reply_of(answer).get("refused")
     if isinstance(found, list) and len(found) == 2 and found[0] in KINDS:
@@ -186,7 +199,8 @@ def _receipt(answer: dict[str, Any]) -> tuple[Level, tuple[tuple[str, str], ...]
 
 def named(words: object, otherwise: str) -> str:
     """Return a name that a service gives itself, printable and short."""
-    return str(told(words))[:LONGEST_NAME] if isinstance(words, str) and words.strip() else otherwise
+    found = " ".join(str(told(words)).split())[:LONGEST_NAME] if isinstance(words, str) else ""
+    return found or otherwise
 
 
 def _keys(answer: dict[str, Any]) -> str:
