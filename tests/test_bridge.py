@@ -44,6 +44,7 @@ from labference.wire import (
 )
 from labference.wire.labware import WEIGHTS
 from labference.wire.receipt import RequestReceipt
+from labference.world.faults import SetupError
 
 BLIND = Terms(cameras=())
 PLAN = Plan(BASIC, "agent", 1)
@@ -563,6 +564,11 @@ class Vouching(Nudger):
         return '{"profile": "vouching"}'
 
 
+class Absent(Nudger):
+    def open(self) -> Capabilities:
+        raise ServiceFault("Nobody at 127.0.0.1:9.")
+
+
 class EndEffector(Nudger):
     wants = Capabilities("end", "1", actions=("end_effector",))
 
@@ -611,6 +617,20 @@ def test_a_service_that_fails_behind_vla_leaves_the_episode_unresolved(start: St
     reply = bridge.vla("break")
     assert "not available" in reply["ended"] and "127.0.0.1" not in json.dumps(reply)
     assert bridge.result is not None and bridge.result.status == "unresolved"
+
+
+def test_an_episode_that_cannot_be_prepared_is_unresolved_and_every_call_says_so(
+    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object, **named: object) -> None:
+        raise SetupError("The sample fell over.")
+
+    monkeypatch.setattr(laboratory, "prepare", broken)
+    for terms, out in ((BLIND, tmp_path / "one"), (replace(HELPED, vla="test_bridge:Absent"), tmp_path / "two")):
+        with Bridge(laboratory, PLAN, 0, out, terms) as bridge:
+            assert bridge.ended and "sample" not in bridge.wait(1.0)["ended"]
+        assert bridge.result is not None and bridge.result.status == "unresolved"
+        assert read_run(bridge.result.path).scores is None
 
 
 def test_receipts_of_the_policy_behind_vla_are_kept(start: Start) -> None:

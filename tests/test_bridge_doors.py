@@ -234,6 +234,19 @@ def test_a_desk_resumes_what_was_left_unresolved(tmp_path: Path) -> None:
     assert [(result.index, result.path.name) for result in results] == [(1, "attempt-2")]
 
 
+def test_episodes_under_other_terms_are_not_put_beside_each_other(tmp_path: Path) -> None:
+    plan = Plan(BASIC, "agent", 2)
+    with opened(tmp_path, plan) as (desk, _):
+        desk.call("finish")
+    other = Terms(cameras=(), limits=Limits(calls=9))
+    sentence = r"holds episodes of 'agent: agent 1 \(errors 20.*choose another --out"
+    with pytest.raises(PlanError, match=sentence), opened(tmp_path, plan, other):
+        pass
+    found = Bridge(Laboratory(BASIC), plan, 1, tmp_path, other)
+    with pytest.raises(PlanError, match="with policy"):
+        found.begin()
+
+
 def test_an_episode_in_which_nobody_calls_any_more_ends_unresolved(tmp_path: Path) -> None:
     told = threading.Event()
     results: list[Result] = []
@@ -319,6 +332,7 @@ def test_arguments_come_by_place_or_by_name(caller: Caller) -> None:
         (b"{", "no JSON"),
         (b"\xff\xfe", "no JSON"),
         (b"[" * 100_000, "no JSON"),
+        (b'{"method": "wait", "kwargs": {"seconds": ' + b"[" * 900 + b"]" * 900 + b"}}", "not a str"),
         (b'{"method": "wait", "kwargs": {"seconds": NaN}}', "NaN is no JSON number"),
         (b'{"method": "wait", "args": [1' + b"0" * 5000 + b"]}", "no JSON"),
         (b"[]", "The body is no call"),

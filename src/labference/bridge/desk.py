@@ -10,11 +10,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
-from labference.bench.campaign import contact, register, remaining
+from labference.bench.campaign import agreed, contact, register, remaining
 from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.bench.session import Driven
-from labference.truth.identity import IN_PROCESS, PlanError
+from labference.truth.identity import IN_PROCESS, PlanError, policy_identity
 from labference.wire import Capabilities
 
 from .driver import Bridge, Reply
@@ -121,6 +121,9 @@ class Desk:
         """Check everything that can be known before the first call; register the population."""
         capabilities = self.terms.capabilities(self._laboratory.world.cameras, self._open_helper())
         self._laboratory.negotiate(self.plan, Driven(capabilities))
+        name = policy_identity(self.plan.policy, capabilities)
+        if (known := agreed(self.out).get("policy", name)) != name:
+            raise PlanError(f"{self.out} holds episodes of {known!r}, not {name!r}; choose another --out.")
         register(self.plan, self.out, driven=True)
         self._waiting = remaining(self.plan, self.out)
         if not self._waiting:

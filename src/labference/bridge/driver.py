@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from labference.bench.campaign import agreed
 from labference.bench.laboratory import Laboratory, Result, invalid
 from labference.bench.plan import Plan
 from labference.bench.session import Session
@@ -20,7 +21,7 @@ from .helper import Helper
 from .ledger import Ledger
 from .seat import Over, Seat
 from .terms import Terms
-from .tools import CATALOGUE, ToolError, check
+from .tools import CATALOGUE, ToolError, check, shallow
 from .work import Work
 
 ENDED = "The episode has ended."
@@ -97,10 +98,18 @@ class Bridge:
         )
         behind = None if helper is None else helper.system
         self._session = Session(self._laboratory, self._plan, self._index, self._out, capabilities, behind)
-        observation = self._session.begin()
+        self._laboratory.expect(agreed(self._out))
+        try:
+            observation = self._session.begin()
+        except BaseException:
+            self._release()
+            raise
+        finally:
+            self._laboratory.expect({})
         self._ledger = Ledger(path)
         if observation is None:
             self._over(ENDED)
+            self._settle()
             return {"ended": self._ended}
         self._seat = Seat(self._session, observation, Budget(self.terms.limits))
         self._work = Work(self._seat, self.terms, self._helper)
@@ -110,7 +119,7 @@ class Bridge:
         """Carry out one tool call and return the reply; it never raises for what an agent does."""
         if self._ended:
             return self._envelope({"error": ENDED})
-        given = {} if arguments is None else arguments
+        given = {} if arguments is None else shallow(arguments)
         return self._recorded(name, given, lambda seat: self._tried(seat, name, given))
 
     def check(self) -> bool:
@@ -277,8 +286,10 @@ class Bridge:
 
     def _settle(self) -> None:
         """Release what an episode holds once it has ended."""
-        if not self._ended:
-            return
+        if self._ended:
+            self._release()
+
+    def _release(self) -> None:
         if self._helper is not None:
             self._helper.close()
             self._helper = None

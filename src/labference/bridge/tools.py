@@ -253,6 +253,19 @@ def check(tool: Tool, arguments: object) -> dict[str, Any]:
     return given
 
 
+def shallow(arguments: object) -> object:
+    """Return arguments, or a text in place of those that are nested deeper than any tool takes."""
+    level = [arguments]
+    for _ in range(DEEPEST):
+        level = [
+            entry
+            for value in level
+            if isinstance(value, dict | list | tuple)
+            for entry in (value.values() if isinstance(value, dict) else value)
+        ]
+    return f"(nested deeper than {DEEPEST} levels)" if level else arguments
+
+
 def _listed(value: object) -> object:
     """Return arrays of callers in Python as lists."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
@@ -310,6 +323,8 @@ def _finite(value: object) -> bool:
     return abs(value) < LARGEST
 
 
+DEEPEST = 8
+"""Levels of lists and objects that arguments may have."""
 LARGEST = 1e9
 """Numbers from here on, and those that are not finite, are no arguments."""
 _KINDS: dict[str, Callable[[object], bool]] = {
