@@ -93,15 +93,18 @@ SEGMENTS = {
 _FIRST, _PITCH, _DOT_ROOM = -0.049, 0.0235, 0.004
 
 
-def digit_centre(place: int) -> float:
-    """Return the x of the middle of digit `place` on the display [m], counted from the left."""
-    return _FIRST + place * _PITCH + (_DOT_ROOM if place > DOT_AFTER else 0.0)
+def digit_centre(place: int, dot_after: int = DOT_AFTER) -> float:
+    """Return the x of the middle of digit `place` on the display [m], counted from the left.
+
+    `dot_after` is the digit that the point follows.
+    """
+    return _FIRST + place * _PITCH + (_DOT_ROOM if place > dot_after else 0.0)
 
 
-def bar_centre(place: int, bar: str) -> tuple[float, float]:
+def bar_centre(place: int, bar: str, dot_after: int = DOT_AFTER) -> tuple[float, float]:
     """Return the middle of a bar on the display [m]."""
     x, y = BARS[bar]
-    return digit_centre(place) + x * DIGIT_HALF[0], y * DIGIT_HALF[1]
+    return digit_centre(place, dot_after) + x * DIGIT_HALF[0], y * DIGIT_HALF[1]
 
 
 def bar_half(bar: str) -> tuple[float, float]:
@@ -111,6 +114,6 @@ def bar_half(bar: str) -> tuple[float, float]:
     return (along, BAR_HALF) if flat else (BAR_HALF, along)
 
 
-def dot_centre() -> tuple[float, float]:
-    """Return the middle of the decimal point on the display [m]."""
-    return digit_centre(DOT_AFTER) + 0.0135, -DIGIT_HALF[1]
+def dot_centre(dot_after: int = DOT_AFTER) -> tuple[float, float]:
+    """Return the middle of the decimal point behind digit `dot_after` of a display [m]."""
+    return digit_centre(dot_after) + 0.0135, -DIGIT_HALF[1]

@@ -195,10 +195,15 @@ class Bench:
         draw.add_lathe(self.spec, name, profile, sides=64, ends=False)
         self._shown(body, name, name, look)
 
-    def print_plate(self, body: Any, name: str, half: tuple[float, float], centre: Vector, text: str) -> None:
-        """Print `text` on a rectangle facing up, which reads along +x with its top towards +y."""
+    def print_plate(
+        self, body: Any, name: str, half: tuple[float, float], centre: Vector, text: str, letters: int = 108
+    ) -> None:
+        """Print `text` on a rectangle facing up, which reads along +x with its top towards +y.
+
+        `letters` is their height in 128ths of that of the rectangle.
+        """
         pixels = (round(128 * half[0] / half[1]), 128)
-        draw.add_print(self.spec, name, text, pixels, letters=108)
+        draw.add_print(self.spec, name, text, pixels, letters=letters)
         draw.add_plate(self.spec, name, *half)
         self._shown(body, name, name, name, centre)
 
