@@ -1,7 +1,7 @@
 """Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
-File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask and
-generation per block, then the deflated fields in the order of `Block`; liquid and samples only where the laboratory has
+File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask with
+pressed keys, and generation per block, then the deflated fields in the order of `Block`; liquid and samples only where the laboratory has
 them. A frame holds about a second, so a kill loses at most that.
 """
 
@@ -24,6 +24,8 @@ FRAME_TICKS = 500
 FIELDS = ("pose", "speed", "touch", "opening", "force")
 WET = ("liquid", "sample")
 PER_BLOCK = ("ticks", "control", "generation")
+KEYS = 8
+"""Bits of a control mask; the keys that were pressed are above."""
 _HEAD = struct.Struct("<IiI")
 
 
@@ -47,7 +49,8 @@ class MeasurementWriter:
         """Write the frame under way to the disk."""
         if not self._blocks:
             return
-        table = np.array([(block.ticks, block.control, block.generation) for block in self._blocks], dtype="<u4")
+        rows = [(block.ticks, block.control | block.pressed << KEYS, block.generation) for block in self._blocks]
+        table = np.array(rows, dtype="<u4")
         payload = zlib.compress(b"".join(_fields(self._blocks)), level=1)
         self._file.write(_HEAD.pack(len(payload), self._blocks[0].tick, len(table)))
         self._file.write(table.tobytes())
@@ -144,5 +147,6 @@ def _split(tick: int, table: np.ndarray, data: bytes, channels: Channels) -> Ite
         rows = slice(start, start + length)
         pose, speed, touch, opening, force = (array[rows] for array in per_tick)
         where, held, dipped = standing
-        yield Block(tick + start, pose, speed, touch, opening, force, where, control, generation, held, dipped)
+        keys, control = divmod(control, 1 << KEYS)
+        yield Block(tick + start, pose, speed, touch, opening, force, where, control, generation, held, dipped, keys)
         start += length

@@ -114,7 +114,7 @@ def _timed(run: Run, found: Replay, answer: dict[str, Any], delivered: int) -> s
     charge, tick, late = answer["charge"], answer["tick"], answer["late"]
     if clock.kind in ("paused", "latency") and charge != clock.cost_s:
         return f"was charged {charge} s under the clock {run.run['identity']['clock']!r}."
-    due = delivered + periods(charge, run.run["action"]["rate_hz"]) * (found.periods[0] if found.periods else 0)
+    due = delivered + periods(charge, run.run["action"]["rate_hz"]) * found.period
     if late and (answer["applied"] or not delivered <= tick <= due):
         return f"came late, and was carried out or admitted at tick {tick}, not between {delivered} and {due}."
     if not late and (tick != due or charge > clock.limit_s):
@@ -127,8 +127,8 @@ def _commands(run: Run, found: Replay, answer: dict[str, Any]) -> str | None:
     requested, applied = answer["requested"], answer["applied"]
     if answer["act"] == "Move" and len(applied) + answer["dropped"] != len(requested):
         return f"requests {len(requested)} commands, applies {len(applied)} and drops {answer['dropped']}."
-    if answer["act"] == "Execute":
-        return None  # the reference executor's commands
+    if answer["act"] in ("Execute", "Perform"):
+        return None  # commands of the bench's hands
     if run.run["action"]["space"] == "joint" and applied != requested[: len(applied)]:
         return "applies other commands than it requests."
     tick = answer["tick"]
@@ -136,7 +136,7 @@ def _commands(run: Run, found: Replay, answer: dict[str, Any]) -> str | None:
         measured = found.gripper.get(tick)
         if measured is not None and abs(measured - command[-1]) > GRID:
             return f"applies a gripper opening of {command[-1]:.6f} m at tick {tick}, measured {measured:.6f} m."
-        tick += found.periods[0] if found.periods else 0
+        tick += found.period
     return None
 
 
@@ -234,7 +234,7 @@ def _scores(run: Run, found: Replay) -> str | None:
     """Compare `scores.json` with what the replay found, field by field."""
     if run.scores is None:
         return None
-    steps = len(found.periods)
+    steps = found.steps
     again = {
         **plain(judge(found.referee.history)),
         "status": "scored",
@@ -262,7 +262,7 @@ def _reason(run: Run, found: Replay) -> str:
         return "interface_failure"
     if any(isinstance(event, Stopped) for event in found.referee.history):
         return "stopped"
-    return "budget" if len(found.periods) >= run.run["contract"]["budget_steps"] else "cut short"
+    return "budget" if found.steps >= run.run["contract"]["budget_steps"] else "cut short"
 
 
 def _interfaces(run: Run, found: Replay) -> str | None:

@@ -13,7 +13,7 @@ from labference.records import folder
 from labference.records.reader import RecordError, Run, operation
 from labference.records.strict import DamagedError, line, plain
 from labference.tasks import find_task
-from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.truth.contract import TaskContract, cells_of, port_readings, ports_of, read_cells, read_ports
 from labference.truth.draw import lay_out
 from labference.truth.events import Event, Physical
 from labference.truth.identity import Seeds
@@ -56,7 +56,8 @@ class Replay:
 
     referee    judged the whole run again
     end        tick at which the measurements end
-    periods    ticks of each control period of the tested system
+    period     ticks of a control period
+    ticks      ticks in which the tested system had control
     elapsed    ticks since the handoff, the environment's included
     gripper    commanded gripper opening [m] at each control period's first tick
     poses      (n, 7) grid poses of the items at the handoff
@@ -74,7 +75,8 @@ class Replay:
     referee: Referee
     end: int = 0
     elapsed: int = 0
-    periods: list[int] = field(default_factory=list)
+    period: int = 1
+    ticks: int = 0
     gripper: dict[int, float] = field(default_factory=dict)
     poses: Any = None
     tools: dict[int, Any] = field(default_factory=dict)
@@ -85,6 +87,11 @@ class Replay:
     untold: str | None = None
     usurped: int | None = None
     strayed: int | None = None
+
+    @property
+    def steps(self) -> int:
+        """Return the control periods of the tested system."""
+        return self.ticks // self.period
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,9 @@ def replay(run: Run) -> Replay:
     faults = tuple(SensorFault(**fault) for fault in run.run["setup"]["faults"])
     instance = contract.restore(run.run["instance"])
     referee = Referee(contract, instance, run.channels, reports=run.run["reports"], faults=faults)
-    found = Replay(contract, instance, referee)
+    found = Replay(
+        contract, instance, referee, period=round(1 / (run.run["action"]["rate_hz"] * run.channels.timestep))
+    )
     statements = list(_statements(run))
     told = _measure(run, found, statements)
     if told < len(statements):
@@ -125,6 +134,7 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
     told, started = 0, False
     setup = lay_out(found.contract, found.instance, Seeds(**run.run["identity"]["seeds"]))
     standing = dict(setup.fixtures)
+    ports = ports_of(found.contract.parts(), run.channels.timestep, setup) if run.channels.meters else ()
     for block in run.blocks():
         if started and block.tick != found.end:
             raise DamagedError(f"measurements.bin jumps from tick {found.end} to {block.tick}.")
@@ -135,8 +145,8 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
             found.usurped = block.tick
         if found.strayed is None and block.control != ENVIRONMENT and not _stands(block, run.channels, standing):
             found.strayed = block.tick
-        readouts = read_cells(cells, block)
-        first_events = found.referee.observe(block, readouts)
+        readouts, dipped = read_cells(cells, block), read_ports(ports, block)
+        first_events = found.referee.observe(block, readouts, dipped)
         found.readings[block.end] = [
             {
                 "instrument": name,
@@ -146,10 +156,14 @@ def _measure(run: Run, found: Replay, statements: list[Statement]) -> int:
             }
             for name, readout in zip(run.channels.cells, readouts, strict=True)
         ]
+        found.readings[block.end] += [
+            {"instrument": port.instrument, "value": port.value, "stable": port.stable, "status": port.status}
+            for port in port_readings(run.channels.meters, dipped, run.channels.timestep)
+        ]
         if block.tick >= 0:
             found.elapsed += block.ticks
             if block.control == POLICY:
-                found.periods.append(block.ticks)
+                found.ticks += block.ticks
             found.gripper[block.tick] = float(block.opening[0, 1]) * LENGTH
             found.tools[block.tick] = block.pose[0, -1, :3] * LENGTH, float(block.opening[0, 0]) * LENGTH
             _judged(found, first_events, block.end)
@@ -202,18 +216,20 @@ def _told(entry: dict[str, Any], reports: bool) -> bool:
         case "Report":
             return reports
         case act:
-            return bool(act == "Stop")
+            return act in ("Stop", "Perform")
 
 
 def _tell(found: Replay, statement: Statement) -> None:
     referee, tick = found.referee, statement.tick
     match statement.kind:
         case "deliver":
-            found.evidence[statement.observation] = referee.evidence
             events = referee.deliver(statement.observation, tick)
+            found.evidence[statement.observation] = referee.evidence
             found.standard[statement.observation] = _standard(found, tick)
         case "Stop":
             events = referee.stop(tick)
+        case "Perform":
+            events = referee.perform(operation(statement.operation), tick)
         case "Move":
             events = referee.commit(operation(statement.operation), tick)
         case _:

@@ -10,10 +10,11 @@ import numpy as np
 from labference.wire import Fact, Goal, Operation, Reading
 
 from .draw import Member
-from .events import Approached, Entered, Event, Grasped, Recognised
+from .events import Approached, Entered, Event, Grasped, Immersed, Recognised, Tilted
 from .geometry import Region, Shape
 from .identity import Seeds
-from .measurement import Block, Channels, Pose, Readout, Setup, Transition
+from .measurement import QUANTITIES, Block, Channels, Dipped, Pose, Readout, Setup, Transition
+from .wetware import Wetware
 
 I = TypeVar("I")  # noqa: E741  # Instance
 S = TypeVar("S")  # State
@@ -34,6 +35,32 @@ class LoadCell(Protocol):
         """Read `force` (k,) [N], one sample per physics tick."""
         ...
 
+    def tare(self) -> bool:
+        """Show the load as zero from now on, if the reading is stable; return whether it was."""
+        ...
+
+
+class MeterPort(Protocol):
+    """The electronics of a water-quality meter: samples in, displays out, the same whatever the split into blocks."""
+
+    def update(self, tick: int, ticks: int, sample: np.ndarray) -> Dipped:
+        """Read `ticks` physics ticks from `tick` on, through all of which the tip is in `sample` (4,)."""
+        ...
+
+
+@runtime_checkable
+class DippedInstrument(Protocol):
+    """A part that carries the tip of a meter."""
+
+    @property
+    def meter(self) -> str:
+        """Return the name of the meter."""
+        ...
+
+    def port(self, timestep: float, setup: Setup) -> MeterPort:
+        """Return the electronics, calibrated as `setup` draws it, for physics steps of `timestep` [s]."""
+        ...
+
 
 @runtime_checkable
 class Instrument(Protocol):
@@ -50,8 +77,30 @@ def cells_of(parts: tuple[Any, ...], timestep: float) -> tuple[LoadCell, ...]:
 
 
 def read_cells(cells: tuple[LoadCell, ...], block: Block) -> tuple[Readout, ...]:
-    """Return what each instrument made of the forces of `block`."""
+    """Return what each instrument made of the forces of `block`, after the keys were pressed that it says."""
+    for index, cell in enumerate(cells):
+        if block.pressed >> index & 1:
+            cell.tare()
     return tuple(cell.update(block.force[:, index]) for index, cell in enumerate(cells))
+
+
+def ports_of(parts: tuple[Any, ...], timestep: float, setup: Setup) -> tuple[MeterPort, ...]:
+    """Return fresh electronics of each meter among `parts`, in the order of `Channels.meters`."""
+    return tuple(part.port(timestep, setup) for part in parts if isinstance(part, DippedInstrument))
+
+
+def read_ports(ports: tuple[MeterPort, ...], block: Block) -> tuple[Dipped, ...]:
+    """Return what each meter made of the samples of `block`."""
+    return tuple(port.update(block.tick, block.ticks, block.sample[index]) for index, port in enumerate(ports))
+
+
+def port_readings(meters: tuple[str, ...], dipped: tuple[Dipped, ...], timestep: float) -> tuple[Reading, ...]:
+    """Return what the data ports of meters say, one reading per quantity."""
+    return tuple(
+        Reading(f"{meter} {quantity}", shown.value, shown.unit, shown.stable, shown.status, found.since * timestep)
+        for meter, found in zip(meters, dipped, strict=True)
+        for quantity, shown in zip(QUANTITIES, found.shown, strict=True)
+    )
 
 
 class Recogniser(Protocol):
@@ -67,9 +116,12 @@ class Recogniser(Protocol):
 
 
 class Defaults:
-    """What most contracts leave as it is: no recogniser of their own, no environment transition, no registered list."""
+    """What most contracts leave as it is: no recogniser of their own, no environment transition, no registered list, no
+    liquids, and an arm.
+    """
 
     __slots__ = ()
+    fidelities: tuple[str, ...] = ("physics",)
 
     def recognisers(self, channels: Channels) -> tuple[Recogniser, ...]:
         """Return none."""
@@ -94,6 +146,20 @@ class Defaults:
         del state
         return operation.item
 
+    def wetware(self) -> Wetware:
+        """Return nothing: no liquids here."""
+        return Wetware()
+
+    def directed(self, state: Any, event: Tilted | Immersed) -> Operation | None:
+        """Return nothing: no liquids here."""
+        del state, event
+        return None
+
+    def aim(self, state: Any, operation: Operation) -> dict[str, float]:
+        """Return nothing: operations take no numbers here."""
+        del state, operation
+        return {}
+
 
 class TaskContract(Protocol[I, S]):
     """One task family condition. Instances and states are frozen dataclasses of the task file.
@@ -107,6 +173,7 @@ class TaskContract(Protocol[I, S]):
     history           history protocol: "online" delivers the present; "online_once" means that what matters later is
                       shown when it happens and never again
     telling           items whose place is the evidence in which twins differ; all others are laid out alike
+    fidelities        laboratories that can run it: "physics" with the simulated arm, "fast" without
     """
 
     name: str
@@ -119,6 +186,11 @@ class TaskContract(Protocol[I, S]):
     budget_steps: int
     history: str
     telling: tuple[str, ...]
+
+    @property
+    def fidelities(self) -> tuple[str, ...]:
+        """Return the laboratories that can run it."""
+        ...
 
     def parts(self) -> tuple[Any, ...]:
         """Return the labware and instruments of the scene (declarations of `labference.world.parts`)."""
@@ -235,6 +307,21 @@ class TaskContract(Protocol[I, S]):
         """Return the item that hands get which do what `operation` says, "" for none: the right one only if it says so.
 
         Where an operation names a place to take something from, whatever is there; never what is to be remembered.
+        """
+        ...
+
+    def wetware(self) -> Wetware:
+        """Return what is dipped, stirred with and rinsed in, and where vessels are open."""
+        ...
+
+    def directed(self, state: S, event: Tilted | Immersed) -> Operation | None:
+        """Return the operation that a tilted vessel or an immersed probe selects, judged in the state before it."""
+        ...
+
+    def aim(self, state: S, operation: Operation) -> dict[str, float]:
+        """Return what the reference executor is to reach with `operation`: "grams" to add, or "ph" or "ec" to reach.
+
+        Other names are parameters of the operation.
         """
         ...
 

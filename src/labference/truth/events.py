@@ -276,11 +276,113 @@ class Stopped:
     tick: int
 
 
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """The tested system let the bench carry out `operation`: the recognised choice, whatever comes of it."""
+
+    tick: int
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The bench has ended an operation that it carried out; `done` says whether its subgoal was confirmed."""
+
+    tick: int
+    operation: Operation
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tilted:
+    """`item`, which holds liquid, leans over `vessel`: the choice to pour, before anything flows."""
+
+    tick: int
+    item: str
+    vessel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """`grams` [g] went from `source` into `vessel`, and nothing has flowed since for a second."""
+
+    tick: int
+    source: str
+    vessel: str
+    grams: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spilt:
+    """`grams` [g] landed in no vessel, and nothing has flowed since for a second."""
+
+    tick: int
+    grams: float
+
+
+@dataclass(frozen=True, slots=True)
+class Immersed:
+    """The tip of `probe` entered the liquid in `vessel`."""
+
+    tick: int
+    probe: str
+    vessel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The tip of `probe` left the liquid in `vessel`."""
+
+    tick: int
+    probe: str
+    vessel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rinsed:
+    """`probe` was in rinse water for long enough."""
+
+    tick: int
+    probe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`meter` showed `ph` and `ec` [uS/cm] of the liquid in `vessel`: once they had `settled`, or when the probe left
+    before they had.
+    """
+
+    tick: int
+    meter: str
+    vessel: str
+    ph: float
+    ec: float
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tared:
+    """The balance `cell` was told to show its load as zero, and does."""
+
+    tick: int
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stirred:
+    """A tool was moved in the liquid in `vessel` for long enough."""
+
+    tick: int
+    vessel: str
+
+
 Handled = Grasped | Lifted | Released | Dropped | Settled | Fell
 Sensed = Pressed | Freed | Steadied | Disturbed | Faulted | Restored
 Staged = Hidden | Rebuilt | Revealed
 Recognised = Entered | Approached | Withdrew | Returned
-Physical = Handled | Sensed | Staged | Recognised
+Flowed = Tilted | Transferred | Spilt | Immersed | Withdrawn | Rinsed | Measured | Tared | Stirred
+Lent = Performed | Finished
+Physical = Handled | Sensed | Staged | Recognised | Flowed | Lent
 Judged = (
     Completed | DwellBroken | Violated | Opened | Chosen | Revised | Confirmed | Deviated | Closed | Noted | Stopped
 )

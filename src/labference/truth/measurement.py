@@ -76,6 +76,7 @@ class Block:
               where there is no vessel
     sample    (m, 4) float64: what the tip of each meter is in at the end of the block: pH, conductivity [uS/cm],
               temperature [C], and the index of the vessel, -1 in the air
+    pressed   mask of the cells whose tare key was pressed just before the first row
     """
 
     tick: int
@@ -89,6 +90,7 @@ class Block:
     generation: int = 0
     liquid: np.ndarray = field(default_factory=lambda: NO_LIQUID)
     sample: np.ndarray = field(default_factory=lambda: NO_SAMPLE)
+    pressed: int = 0
 
     @property
     def ticks(self) -> int:
@@ -115,6 +117,40 @@ class Readout(NamedTuple):
     shown: np.ndarray
     stable: np.ndarray
     status: np.ndarray
+
+
+class Shown(NamedTuple):
+    """One quantity on a display; `value` is None unless `status` is "ok"."""
+
+    value: float | None
+    unit: str
+    stable: bool
+    status: str
+
+
+QUANTITIES = ("pH", "EC", "T")
+"""What a water-quality meter shows, in this order."""
+
+
+class Dipped(NamedTuple):
+    """What a water-quality meter made of a block.
+
+    vessel   index of the vessel that its tip is in, -1 in the air
+    ticks    at which the display changed, and what it `values` then, one entry per quantity
+    shown    what it says at the end of the block; out of a liquid it keeps the last values
+    since    tick of those
+    """
+
+    vessel: int
+    ticks: tuple[int, ...]
+    values: tuple[tuple[Shown, ...], ...]
+    shown: tuple[Shown, ...]
+    since: int
+
+    @property
+    def settled(self) -> bool:
+        """Return whether everything that is shown is valid and stable."""
+        return all(entry.stable and entry.status == "ok" for entry in self.shown)
 
 
 STATUSES = ("ok", "overload", "underload", "fault")

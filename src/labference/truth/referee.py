@@ -27,22 +27,30 @@ from .events import (
     Entered,
     Event,
     Fell,
+    Finished,
+    Flowed,
     Grasped,
+    Handled,
     Hidden,
+    Immersed,
     Lifted,
     Noted,
     Opened,
+    Performed,
     Physical,
     Rebuilt,
     Revealed,
     Revised,
+    Sensed,
     Settled,
     Staged,
     Stopped,
+    Tilted,
     Violated,
 )
-from .measurement import HANDOFF, Block, Channels, Readout, SensorFault
+from .measurement import HANDOFF, Block, Channels, Dipped, Readout, SensorFault
 from .watch import Watch
+from .wet_watch import WetWatch
 from .window import Dwell
 
 BEHAVIOUR = "behaviour"
@@ -108,6 +116,8 @@ class Referee:
     `due` says that the environment acts next, `hidden` that it does now. Meanwhile nothing is recognised, opened or
     counted; what comes to rest is still confirmed.
 
+    While the bench carries out an operation (`perform`), that is the choice, and nothing it handles selects another.
+
     A system with `reports` also gets opportunities whose only legal answer is to wait; they are a track of their own
     and touch neither the queue nor the behavioural opportunity.
     """
@@ -135,6 +145,9 @@ class Referee:
         self.hidden = False
         self._generation = 0
         self._watch = Watch(channels, contract.places, contract.located(self.state), contract.settle_s, faults)
+        self._wet = WetWatch(channels, contract.wetware()) if channels.vessels else None
+        self._performing: Attempt | None = None
+        self._performed = False
         self._recognisers = contract.recognisers(channels)
         self._dwell = Dwell(1)
         self._dwell_ticks = round(contract.dwell_s / channels.timestep)
@@ -152,14 +165,14 @@ class Referee:
         """Return whether the environment acts next; evidence that waits is delivered before."""
         return not self.hidden and not self.stopped and not self.pending and self.contract.due(self.state)
 
-    def observe(self, block: Block, readouts: tuple[Readout, ...]) -> list[Event]:
+    def observe(self, block: Block, readouts: tuple[Readout, ...], dipped: tuple[Dipped, ...] = ()) -> list[Event]:
         """Judge what was measured; return the events it led to."""
         first = len(self.history)
         place = self.contract.place(block, self.channels)
         for staged in self._stage(block):
             self._physical(staged)
         stretches = [(0, self.state)]
-        for event in self._seen(block, readouts, place):
+        for event in self._seen(block, readouts, dipped, place):
             self._physical(event)
             if self.state is not stretches[-1][1]:
                 stretches.append((event.tick - block.tick, self.state))
@@ -187,9 +200,13 @@ class Referee:
             events.append(Rebuilt(block.tick, block.generation))
         return events
 
-    def _seen(self, block: Block, readouts: tuple[Readout, ...], place: np.ndarray) -> list[Physical]:
+    def _seen(
+        self, block: Block, readouts: tuple[Readout, ...], dipped: tuple[Dipped, ...], place: np.ndarray
+    ) -> list[Physical]:
         """Return what happened in the block, in order of time; recognition pauses while the environment acts."""
         events: list[Physical] = list(self._watch.update(block, readouts, place))
+        if self._wet is not None and (flowed := self._wet.update(block, readouts, dipped)):
+            events = sorted([*events, *flowed], key=lambda event: event.tick)
         if not self.hidden:
             found = [event for recogniser in self._recognisers for event in recogniser.update(block)]
             if found:
@@ -199,6 +216,7 @@ class Referee:
     def deliver(self, observation: int, tick: int) -> list[Event]:
         """Take note that `observation` reached the policy boundary; open the opportunity that waited for it."""
         first = len(self.history)
+        self._hand_back(tick)
         decidable = self.contract.evidence(self.state) is not None
         if self.waiting is not None and (decidable or self._attempted):
             self._close(self.waiting, tick, "nothing to wait for")
@@ -231,6 +249,12 @@ class Referee:
         else:
             now.report = operation
             self._add(Chosen(tick, now.id, operation, operation in now.legal, REPORT))
+        return self.history[first:]
+
+    def perform(self, operation: Operation, tick: int) -> list[Event]:
+        """Take note that the tested system lets the bench carry out `operation`, until the next delivery."""
+        first = len(self.history)
+        self._physical(Performed(tick, operation))
         return self.history[first:]
 
     def stop(self, tick: int) -> list[Event]:
@@ -284,9 +308,18 @@ class Referee:
     def _physical(self, event: Physical) -> None:
         self._add(event)
         before = self.state
-        if event.tick >= 0 and isinstance(event, Grasped | Entered | Approached):
-            self._recognised(event)
+        if isinstance(event, Performed):
+            self._lent(event)
+        elif event.tick >= 0 and self._performing is None:
+            if isinstance(event, Grasped | Entered | Approached):
+                self._recognised(event, self.contract.chosen(before, event))
+            elif isinstance(event, Tilted | Immersed):
+                self._recognised(event, self.contract.directed(before, event))
         self.state = self.contract.update(before, event)
+        if self._performing is not None and isinstance(event, Handled | Sensed | Flowed):
+            self._conclude_lent(event.tick)
+        elif event.tick >= 0 and isinstance(event, Flowed):
+            self._flowed(event.tick)
         if event.tick >= 0 and isinstance(event, Lifted | Settled | Fell):
             self._concluded(event)
             if self.current is not None and self.contract.located(before) != self.contract.located(self.state):
@@ -296,10 +329,68 @@ class Referee:
             item = event.item if isinstance(event, Grasped | Lifted | Settled | Fell) else ""
             self._add(Violated(event.tick, rule, item))
 
-    def _recognised(self, event: Grasped | Entered | Approached) -> None:
-        """Identify the operation that an interaction selects, in the state before it."""
-        operation = self.contract.chosen(self.state, event)
+    def _lent(self, event: Performed) -> None:
+        """Score the choice of an operation that the bench carries out."""
+        operation = event.operation
+        self._note_repetition(event.tick, operation.item, operation)
+        self._performing, self._performed = Attempt(operation, self._choose(event.tick, operation)), False
+
+    def _conclude_lent(self, tick: int) -> None:
+        """Confirm an operation that the bench carries out, at the event that achieves its subgoal."""
+        now = self._performing
+        if now is None or self._performed or not self.contract.achieved(self.state, now.operation):
+            return
+        self._performed = True
+        self._confirm(tick, now)
+
+    def _hand_back(self, tick: int) -> None:
+        """End what the bench was carrying out: it is confirmed by now, or it failed."""
+        now = self._performing
+        if now is None:
+            return
+        self._conclude_lent(tick)
+        self._performing = None
+        if not self._performed:
+            self._fail(tick, now.operation.item, now.operation)
+        if self.current is not None:
+            self.current.concluded = True
+        self._physical(Finished(tick, now.operation, self._performed))
+        self._refresh()
+
+    def _confirm(self, tick: int, attempt: Attempt) -> None:
+        self._confirmed.add(attempt.operation)
+        self._add(Confirmed(tick, attempt.operation, attempt.opportunity))
+        known = self._errors.get(attempt.operation.item)
+        if known is not None and not self._left_to_do(attempt.operation.item):
+            del self._errors[attempt.operation.item]
+            self._add(Noted(tick, "recovery", attempt.operation))
+
+    def _flowed(self, tick: int) -> None:
+        """Confirm what a system's own hands attempted with a liquid or a probe."""
+        for item, attempt in list(self._attempted.items()):
+            if self.contract.achieved(self.state, attempt.operation):
+                del self._attempted[item]
+                self._confirm(tick, attempt)
+                if self.current is not None:
+                    self.current.concluded = True
+
+    def _note_repetition(self, tick: int, item: str, operation: Operation) -> None:
+        """Remember an operation that is not legal as an error; say so where it was done before."""
+        legal = self.current.legal if self.current is not None else frozenset()
+        if operation in legal:
+            return
+        self._errors[item] = operation
+        if operation in self._confirmed and operation not in self.contract.outstanding(self.state):
+            self._add(Noted(tick, "needless_repetition", operation))
+
+    def _recognised(
+        self, event: Grasped | Entered | Approached | Tilted | Immersed, operation: Operation | None
+    ) -> None:
+        """Score the operation that an interaction selects, judged in the state before it."""
         if operation is None:
+            return
+        if isinstance(event, Immersed):
+            self._attempted[operation.item] = Attempt(operation, self._choose(event.tick, operation))
             return
         if isinstance(event, Approached):
             if self.current is not None and operation not in self.current.legal:
@@ -314,11 +405,7 @@ class Referee:
         if again:
             self._fail(event.tick, event.item, self._attempted[event.item].operation)
         self._taken.pop(event.item, None)
-        legal = self.current.legal if self.current is not None else frozenset()
-        if operation not in legal:
-            self._errors[event.item] = operation
-            if operation in self._confirmed and operation not in self.contract.outstanding(self.state):
-                self._add(Noted(event.tick, "needless_repetition", operation))
+        self._note_repetition(event.tick, event.item, operation)
         opportunity = self._choose(event.tick, operation)
         self._attempted[event.item] = Attempt(operation, 0 if again else opportunity)
 

@@ -28,6 +28,7 @@ GRAMS = 1000.0
 """Grams in a kilogram: masses are kept in kg and told in g."""
 WAKE = math.radians(4.0)
 """Tilt from which a vessel is watched for liquid that leaves it [rad]; every vessel is brim-full below it."""
+_WAKES = math.cos(WAKE)
 UPRIGHT = math.cos(math.radians(30.0))
 """Cosine of the tilt up to which a vessel can catch a stream."""
 BRIM = 0.001
@@ -179,6 +180,12 @@ class Plumbing:
         """Return the masses in the vessels and what was spilled, (v + 1,) [g]."""
         return GRAMS * np.array([*self.masses, self.spilled])
 
+    def calm(self, placed: list[Placed]) -> bool:
+        """Return whether nothing flows, drips or falls, and nothing leans so that it might: a step of any length will
+        do.
+        """
+        return all(at.axis[2] > _WAKES and pour.quiet for at, pour in zip(placed, self._pours, strict=True))
+
     def step(
         self, dt: float, placed: list[Placed], tips: tuple[Point, ...] = (), stirrers: tuple[Point, ...] = ()
     ) -> bool:
@@ -190,9 +197,9 @@ class Plumbing:
         self.pushes = {}
         for index, pour in enumerate(self._pours):
             axis = placed[index].axis
-            tilt = math.acos(max(-1.0, min(1.0, axis[2])))
-            if tilt < WAKE and pour.quiet:
+            if axis[2] > _WAKES and pour.quiet:
                 continue
+            tilt = math.acos(max(-1.0, min(1.0, axis[2])))
             lip, out = _lip(placed[index], self.cups[index], tilt)
             catch, landing = self._below(index, lip, out, placed)
             if catch >= 0 or not pour.airborne:

@@ -1,0 +1,44 @@
+"""How much of one liquid brings another to a wanted mass, pH or conductivity: known to whoever knows what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .chemistry import equilibrium
+from .meter import PER_KELVIN, REFERENCE
+from .mixing import portion
+from .plumbing import GRAMS, Plumbing
+
+MOST = 50.0
+"""Largest dose [g]."""
+HALVINGS = 14
+"""How often the range of doses is halved: to 3 mg."""
+
+
+def needed(plumbing: Plumbing, source: str, vessel: str, aim: Mapping[str, float]) -> float:
+    """Return the grams of `source` after which `vessel`, mixed, has the `aim`: "grams" to add, "ph", or "ec" at 25 C.
+
+    `MOST` where no dose reaches it.
+    """
+    if "grams" in aim:
+        return aim["grams"]
+    names = [cup.name for cup in plumbing.cups]
+    into, kind = plumbing.contents(names.index(vessel)), plumbing.contents(names.index(source))
+    quantity, wanted = next((name, aim[name]) for name in ("ph", "ec") if name in aim)
+
+    def value(grams: float) -> float:
+        mixed = into + portion(kind, grams / GRAMS)
+        found = equilibrium(mixed)
+        if quantity == "ph":
+            return found.ph
+        return found.conductivity / (1.0 + PER_KELVIN * (mixed.temperature - REFERENCE))
+
+    low, high = 0.0, MOST
+    rising = value(high) > value(low)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if (value(middle) < wanted) == rising:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
