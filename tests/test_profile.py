@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -130,6 +130,7 @@ def test_an_unknown_profile_names_those_that_are_there() -> None:
         find_profile("drod")
 
 
+@settings(deadline=None)
 @given(tables(5, -2.0, 2.0), hnp.arrays(np.float64, 5, elements=st.floats(0.0, STROKE)))
 def test_our_own_convention_changes_no_bit(arm: np.ndarray, opening: np.ndarray) -> None:
     ours = find_profile("labference")
@@ -139,6 +140,7 @@ def test_our_own_convention_changes_no_bit(arm: np.ndarray, opening: np.ndarray)
 
 
 @pytest.mark.parametrize("meaning", ["joint_position", "joint_velocity", "end_effector_delta"])
+@settings(deadline=None)
 @given(st.data())
 def test_commands_survive_the_way_there_and_back(meaning: str, data: st.DataObject) -> None:
     size = 7 if meaning == "end_effector_delta" else 8
@@ -154,6 +156,7 @@ def test_commands_survive_the_way_there_and_back(meaning: str, data: st.DataObje
     assert (back.used, back.clipped) == (6, 0)
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, STROKE), st.floats(-3.0, 3.0), st.floats(0.5, 3.0))
 def test_swapping_the_polarity_twice_changes_nothing_and_once_mirrors(opening: float, low: float, span: float) -> None:
     straight = profile()
@@ -172,6 +175,7 @@ def test_a_binary_gripper_is_whichever_is_nearer(value: float, opening: float) -
     assert to_commands(find_profile("droid"), row, HERE).commands[0, -1] == opening
 
 
+@settings(deadline=None)
 @given(st.integers(1, 50), st.floats(-1.0, 1.0), st.floats(0.5, 4.0))
 def test_a_constant_velocity_turns_a_joint_by_rate_times_time(count: int, velocity: float, scale: float) -> None:
     text = PLAIN.replace("rate_hz = 20", f'rate_hz = 20\nmeaning = "joint_velocity"\nscale = {scale}')
@@ -182,6 +186,7 @@ def test_a_constant_velocity_turns_a_joint_by_rate_times_time(count: int, veloci
     assert np.allclose(found[:, 1:7], HOME[1:], atol=0)
 
 
+@settings(deadline=None)
 @given(tables(9, -1.0, 1.0))
 def test_resampled_velocities_are_where_the_time_says(arm: np.ndarray) -> None:
     droid = find_profile("droid")
@@ -227,6 +232,12 @@ def test_nonsense_is_refused_by_name(actions: Any, kind: str) -> None:
         to_commands(profile(), actions, HERE)
     assert caught.value.kind == kind
     assert str(caught.value).endswith(".")
+
+
+def test_velocities_that_overflow_are_left_to_be_refused_on_admission() -> None:
+    text = PLAIN.replace("rate_hz = 20", 'rate_hz = 20\nmeaning = "joint_velocity"\nscale = 30.0')
+    rows = np.tile(np.r_[np.full(7, 1e308), STROKE], (3, 1))
+    assert np.isinf(to_commands(profile(text=text), rows, HERE).commands[1:, 0]).all()
 
 
 def test_beyond_the_limit_is_refused_or_clipped_as_declared() -> None:
@@ -307,6 +318,7 @@ def test_an_instruction_that_may_be_cut_off_is_named_with_its_lengths() -> None:
     assert profile().prompt.too_long("x" * 10_000) == ""
 
 
+@settings(deadline=None)
 @given(st.integers(1, 90), st.integers(1, 90), st.integers(1, 64), st.integers(1, 64))
 def test_padding_keeps_proportions_in_the_middle(rows: int, columns: int, width: int, height: int) -> None:
     white = np.full((rows, columns, 3), 255, np.uint8)

@@ -12,7 +12,7 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from websockets.sync.server import serve
@@ -127,8 +127,17 @@ def test_the_real_model_server_of_vla_eval_gives_the_same_bytes(drive: Callable[
     assert len(there.run.run["service"]["not_verified"]) == 4
 
 
+def test_a_real_model_server_with_a_buffer_is_declared_and_named_in_the_identity(drive: Callable[..., Attempt]) -> None:
+    text = WIRED + CAMERA + '[chunk]\nowner = "server"\nstale = "accept"\n'
+    with real_model_server(chunk_size=7) as port:
+        found = drive(f"vla-eval://127.0.0.1:{port}", text)
+    assert found.result.status == "scored"
+    assert len(found.observations) == STEPS, "one action an observation"
+    assert found.run.run["identity"]["policy"].endswith(" server-buffered")
+
+
 @contextmanager
-def real_model_server() -> Iterator[int]:
+def real_model_server(chunk_size: int | None = None) -> Iterator[int]:
     """Serve `answer` with the package that vla-eval's users run."""
     pytest.importorskip("vla_eval", reason="vla-eval is an optional extra")
     import anyio
@@ -152,7 +161,7 @@ def real_model_server() -> Iterator[int]:
 
     async def main() -> None:
         async with anyio.create_task_group() as group:
-            found["port"] = await group.start(serve_async, Model(), "127.0.0.1", 0)
+            found["port"] = await group.start(serve_async, Model(chunk_size=chunk_size), "127.0.0.1", 0)
             found["stop"] = group.cancel_scope
             found["token"] = anyio.lowlevel.current_token()
             up.set()
@@ -488,6 +497,7 @@ CODECS = [(pack_openpi, unpack_openpi), (pack_vla_eval, unpack_vla_eval)]
 
 
 @pytest.mark.parametrize(("pack", "unpack"), CODECS, ids=["openpi", "vla-eval"])
+@settings(deadline=None)
 @given(value=VALUES, array=ARRAYS)
 def test_what_is_packed_comes_back_as_a_copy(pack: Any, unpack: Any, value: object, array: np.ndarray) -> None:
     found = unpack(pack({"value": value, "array": array}))
@@ -498,6 +508,7 @@ def test_what_is_packed_comes_back_as_a_copy(pack: Any, unpack: Any, value: obje
 
 
 @pytest.mark.parametrize(("pack", "unpack"), CODECS, ids=["openpi", "vla-eval"])
+@settings(deadline=None)
 @given(data=st.binary(max_size=60))
 def test_arbitrary_bytes_are_a_value_or_malformed_and_nothing_else(pack: Any, unpack: Any, data: bytes) -> None:
     try:

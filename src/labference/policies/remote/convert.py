@@ -190,8 +190,9 @@ def to_commands(profile: Profile, actions: object, robot: RobotState) -> Convert
     if not np.isfinite(rows).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(rows))[0])
         raise Refusal("nonfinite", f"Action {row} has {rows[row, column]} at entry {column}; send finite numbers.")
-    arm, arm_clipped = _arm(profile, rows[:, :-1], robot.joints)
-    opening, grip_clipped = _openings(profile, rows[:, -1])
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused when it is admitted
+        arm, arm_clipped = _arm(profile, rows[:, :-1], robot.joints)
+        opening, grip_clipped = _openings(profile, rows[:, -1])
     clipped = int((arm_clipped | grip_clipped).sum())
     arm, opening = _resampled(profile, arm, opening, robot.joints)
     return Converted(np.column_stack([arm, opening]), len(rows), clipped)
