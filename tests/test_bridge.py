@@ -22,7 +22,7 @@ from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.bridge import CATALOGUE, Bridge, Limits, Terms
 from labference.bridge.tools import ToolError, check
-from labference.motion import grasp_standing
+from labference.motion import grasp_standing, grasp_tube, tube_insertion
 from labference.records.reader import Run, read_run
 from labference.score.audit import audit
 from labference.score.campaign import read_campaign
@@ -44,6 +44,7 @@ from labference.wire import (
 )
 from labference.wire.labware import WEIGHTS
 from labference.wire.receipt import RequestReceipt
+from labference.wire.tubes import SLOT_DEPTH, opposite
 from labference.world.faults import SetupError
 
 BLIND = Terms(cameras=())
@@ -353,6 +354,35 @@ def test_statements_in_a_row_are_refused_before_the_bench_refuses_them(start: St
     )
     bridge.finish()
     assert [entry["site"] for entry in records(bridge).lines("interfaces.jsonl")][-2:] == ["semantic", "geometry"]
+
+
+def test_support_comes_with_the_reply_to_what_it_answers(start: Start) -> None:
+    bridge = start(plan=replace(PLAN, support="decision:replace"))
+    assert "support" not in bridge.goal()
+    reply = bridge.report_choice("add", "50 g", "pan")
+    (support,) = reply["support"]
+    assert (support["scope"], support["mode"]) == ("decision", "replace")
+    assert support["operation"] == {"kind": "add", "item": "20 g", "place": "pan"}
+    assert "support" not in bridge.wait(0.5)
+
+
+def test_a_centrifuge_is_loaded_through_tools(tmp_path: Path) -> None:
+    name = "centrifuge-basic"
+    with Bridge(Laboratory(name), Plan(name, "agent", 1), 0, tmp_path, Terms(cameras=("above",))) as bridge:
+        things = {thing["name"]: thing for thing in bridge.geometry()["result"]["targets"]}
+        (seated,) = [thing for thing in things.values() if thing.get("place", "").startswith("slot")]
+        (waiting,) = [thing for thing in things.values() if thing.get("place") == "stand"]
+        at = grasp_tube(waiting["position"])
+        taken = bridge.pick(
+            position=at.position, opening=at.opening, transit=at.transit, draw=at.draw, on_evidence="continue"
+        )
+        assert taken["result"]["holding"] and taken["result"]["interrupted"]
+        slot = things[f"slot {opposite(int(seated['place'][5:]))}"]
+        into = tube_insertion(slot["position"], SLOT_DEPTH)
+        bridge.insert(position=into.position, entry=into.entry, yaw=into.yaw, on_evidence="continue")
+        for _ in range(3):  # new evidence ends a wait
+            bridge.wait(5.0)
+        assert bridge.ended and bridge.result is not None and bridge.result.reason == "completed"
 
 
 # --- ends

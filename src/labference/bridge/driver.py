@@ -13,6 +13,7 @@ from labference.bench.laboratory import Laboratory, Result, invalid
 from labference.bench.plan import Plan
 from labference.bench.session import Session
 from labference.records import folder
+from labference.records.strict import plain
 from labference.truth.identity import PlanError, Seeds
 from labference.wire import JOINT, Observation, Refusal, ServiceFault
 
@@ -35,6 +36,7 @@ evidence_version  version of the evidence delivered so far
 opportunity_id    number of the delivery that opened the choice which is pending
 budget            what is left: steps (control periods), calls, tokens, wall_s, simulated_s; None without a limit
 result, error     what the tool found, or one sentence on why it could not
+support           only under a support condition: what came with the last delivery
 late              only where the clock called an answer late, so that it was not carried out
 ended             only once the episode has ended: one sentence
 """
@@ -267,6 +269,7 @@ class Bridge:
             "opportunity_id": notice.opened,
             "budget": seat.budget.remaining(self._steps() - notice.steps),
             **body,
+            **({"support": plain(seat.observation.assists)} if seat.observation.assists else {}),
             **({"late": True} if seat.late else {}),
             **({"ended": self._ended} if self._ended else {}),
         }

@@ -118,9 +118,8 @@ class Work:
         return self._state(GeometryReport(_operation(given), targets))
 
     def _state(self, act: StateReport | Report | GeometryReport | Execute) -> Found:
-        """State something; what support comes back is passed on."""
-        observation = self._seat.answer(act)
-        return {"support": plain(observation.assists)} if observation.assists else {}
+        self._seat.answer(act)
+        return {}
 
     def _commit(self, given: Found) -> Found:
         operation = _operation(given)
