@@ -144,6 +144,28 @@ def test_the_probe_was_in_the_beaker_and_then_in_the_rinse(day: Station):
     assert np.isnan(day.blocks[0].sample[0, :3]).all()
 
 
+def test_the_meter_shows_what_the_probe_is_in_and_keeps_it(day: Station):
+    first = {reading.instrument: reading for reading in day.said["pick"].senses.readings}
+    assert [(name, first[name].value, first[name].status) for name in first if name.startswith("meter")] == [
+        ("meter pH", None, "dry"),
+        ("meter EC", None, "dry"),
+        ("meter T", None, "dry"),
+    ]
+    shown = {reading.instrument: reading for reading in day.said["measure"].senses.readings}
+    assert shown["meter pH"].value < 7.0 and not shown["meter pH"].stable  # a second is too short
+    assert shown["meter EC"].value > 100 and shown["meter T"].value == pytest.approx(25.0, abs=1.0)
+    assert shown["meter pH"].time < day.said["measure"].senses.time - 1.0
+
+
+def test_a_tare_is_told_by_the_next_block_alone(world: World):
+    world.prepare(wet_setup())
+    assert world.tare(BALANCE)
+    held = world.save()
+    pressed = [world.step(world.command, STEPS)[0].pressed for _ in range(2)]
+    world.load(held)
+    assert pressed == [1, 0] == [world.step(world.command, STEPS)[0].pressed for _ in range(2)]
+
+
 def test_a_bench_that_cannot_do_it_stays_as_it_is(day: Station):
     before = day.place("water")
     for words in (("pour", "water", BEAKER), ("place", "water"), ("measure", PROBE, BEAKER), ("pick", BEAKER)):
@@ -187,6 +209,7 @@ def onward(world: World) -> str:
         block, readouts = world.step(tilt, STEPS)
         for array in (block.pose, block.force, block.liquid, block.sample, readouts[0].filtered):
             digest.update(array.tobytes())
+        digest.update(repr(world.dipped).encode())
     return digest.hexdigest()
 
 

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..truth.contract import DippedInstrument, port_readings, read_ports
 from ..truth.measurement import (
     LENGTH,
     OK,
     POLICY,
+    QUANTITIES,
     SPEED,
     STATUSES,
     TURN,
     Block,
+    Dipped,
     Readout,
     Rearrangement,
     SensorFault,
     Setup,
+    Shown,
 )
 from ..wire.action import STROKE
 from ..wire.observation import Frame, Reading, RobotState, Senses
@@ -35,6 +39,7 @@ from .prepare import check_cell, check_setup, place, rearrange, set_colours, set
 from .robot import FULL_SCALE
 
 if TYPE_CHECKING:
+    from .wet.port import PortState
     from .wetting import Wetting, WettingState
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -63,6 +68,9 @@ class Checkpoint:
     readouts: tuple[Readout, ...]
     generation: int = 0
     wet: WettingState | None = None
+    pressed: int = 0
+    ports: tuple[PortState, ...] = ()
+    dipped: tuple[Dipped, ...] = ()
 
 
 _PER_SHOWN = np.rint(1 / np.repeat((ENCODER, SPEED, LENGTH, TURN, LENGTH), (7, 7, 3, 4, 1)))
@@ -75,6 +83,9 @@ Dividing by a whole number gives the decimal that is nearest, which is short in 
 class World:
     """A laboratory of `parts` with a robot, advanced `timestep` [s] at a time."""
 
+    moves = True
+    stride = 1
+
     def __init__(self, parts: tuple[Part, ...], *, timestep: float = 0.002, render: Profile = "fast") -> None:
         self._built = build(parts, timestep)
         self._model = self._built.model
@@ -84,6 +95,9 @@ class World:
         self._rows: dict[int, Rows] = {}
         self._studio = Studio(self._built, render)
         self._wet = _wetting(self._built, self._scratch)
+        self._dippable = tuple(part for part in parts if isinstance(part, DippedInstrument))
+        self._ports: tuple[Any, ...] = ()
+        self.dipped: tuple[Dipped, ...] = ()
         self._cells = tuple(cell.electronics(timestep) for cell in self._built.cells)
         self._readouts: tuple[Readout, ...] = ()
         self._setup = Setup({}, {}, {})
@@ -94,6 +108,12 @@ class World:
         self.zero: dict[str, float] = {}
         self.tick = 0
         self.generation = 0
+        self._pressed = 0
+
+    @property
+    def physics(self) -> str:
+        """Return the engine and its step, as an identity states them."""
+        return f"mujoco {mujoco.__version__}, {self.channels.timestep:g} s"
 
     @property
     def time(self) -> float:
@@ -114,12 +134,13 @@ class World:
         """
         check_setup(self._built, setup)
         self._setup = replace(setup, faults=())
-        self.generation = 0
+        self.generation = self._pressed = 0
         self._dress(setup)
         self._command = np.array([*HOME, 0.0 if setup.held else STROKE])
         place(self._built, self._data, setup, aside=setup.on_cell)
         self._zero_cells()
         place(self._built, self._data, setup)
+        self._ports = self._fresh_ports(setup)
         blocks = self._settle()
         self.tick = 0
         self._setup = setup
@@ -145,10 +166,15 @@ class World:
         return block, self._readouts
 
     def tare(self, cell: str) -> bool:
-        """Let a balance show what it carries as 0.0 g from now on; return whether it did, as only a stable one does."""
+        """Let a balance show what it carries as 0.0 g from now on; return whether it did, as only a stable one does.
+
+        The next block says that the key was pressed.
+        """
         if cell not in self.channels.cells:
             raise KeyError(f"No balance {cell!r} in this laboratory. Balances: {', '.join(self.channels.cells)}.")
-        return self._cells[self.channels.cells.index(cell)].tare()
+        index = self.channels.cells.index(cell)
+        self._pressed |= 1 << index
+        return self._cells[index].tare()
 
     def rearrange(self, change: Rearrangement) -> None:
         """Let the environment move fixtures and free bodies at this instant; no time passes.
@@ -196,7 +222,20 @@ class World:
         cells = tuple(cell.state() for cell in self._cells)
         command, tick, generation = self._command.copy(), self.tick, self.generation
         wet = None if self._wet is None else self._wet.state()
-        return Checkpoint(self.model_digest, self._setup, state, tick, command, cells, self._readouts, generation, wet)
+        return Checkpoint(
+            self.model_digest,
+            self._setup,
+            state,
+            tick,
+            command,
+            cells,
+            self._readouts,
+            generation,
+            wet=wet,
+            pressed=self._pressed,
+            ports=tuple(port.state() for port in self._ports),
+            dipped=self.dipped,
+        )
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Continue from `checkpoint`, which a laboratory of the same parts saved, bit for bit."""
@@ -208,13 +247,17 @@ class World:
         self._dress(checkpoint.setup)
         if self._wet is not None and checkpoint.wet is not None:
             self._wet.load(checkpoint.wet)
+        self._ports = self._fresh_ports(checkpoint.setup)
+        for port, known in zip(self._ports, checkpoint.ports, strict=True):
+            port.load(known)
+        self.dipped = checkpoint.dipped
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, checkpoint.state, STATE)
         self.tick, self.generation = checkpoint.tick, checkpoint.generation
         self._command = checkpoint.command.copy()
         for cell, state in zip(self._cells, checkpoint.cells, strict=True):
             cell.load(state)
-        self._readouts = checkpoint.readouts
+        self._readouts, self._pressed = checkpoint.readouts, checkpoint.pressed
         self.zero = {name: cell.zero for name, cell in zip(self.channels.cells, checkpoint.cells, strict=True)}
 
     def close(self) -> None:
@@ -246,6 +289,8 @@ class World:
         if data.warning.number.any() or not np.isfinite(data.qpos).all():
             raise SimulationFault(_diagnosis(data, self.time))
         block = self._measured(rows, control)
+        if self._pressed:
+            block, self._pressed = replace(block, pressed=self._pressed), 0
         self.tick += len(controls)
         return block
 
@@ -259,6 +304,7 @@ class World:
 
     def _read(self, block: Block) -> tuple[Readout, ...]:
         """Let every instrument read its load cell."""
+        self.dipped = read_ports(self._ports, block)
         return tuple(cell.update(block.force[:, i]) for i, cell in enumerate(self._cells))
 
     def _with_faults(self, block: Block) -> Block:
@@ -267,6 +313,9 @@ class World:
             times = np.arange(block.tick, block.end) * self.channels.timestep
             block.force[_covers(fault, times), self.channels.cells.index(fault.cell)] = np.nan
         return block
+
+    def _fresh_ports(self, setup: Setup) -> tuple[Any, ...]:
+        return tuple(part.port(self.channels.timestep, setup) for part in self._dippable)
 
     def _zero_cells(self) -> None:
         block = self._advance(self._hold(round(ZEROING / self.channels.timestep)))
@@ -325,17 +374,29 @@ class World:
                     time=(self.tick - 1) * self.channels.timestep,
                 )
             )
-        return tuple(readings)
+        return (*readings, *port_readings(self.channels.meters, self.dipped, self.channels.timestep))
 
     def _show(self) -> None:
         texts = {
             name: (cell.display(readout), bool(readout.stable[-1]))
             for name, cell, readout in zip(self.channels.cells, self._cells, self._readouts, strict=True)
         }
+        texts |= {
+            f"{meter} {quantity}": (_digits(shown), shown.stable)
+            for meter, found in zip(self.channels.meters, self.dipped, strict=False)
+            for quantity, shown in zip(QUANTITIES, found.shown, strict=True)
+        }
         self._studio.show(self._data, texts)
         if self._wet is not None:
             plumbing = self._wet.plumbing
             self._studio.fill([plumbing.volume(index) for index in range(len(plumbing.cups))], plumbing.falling)
+
+
+def _digits(shown: Shown) -> str:
+    """Return what a display spells for one quantity."""
+    if shown.value is None:
+        return "----"
+    return f"{shown.value:.2f}" if shown.unit == "pH" else f"{shown.value:.0f}"
 
 
 def _wetting(built: Built, scratch: Any) -> Wetting | None:

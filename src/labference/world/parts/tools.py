@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...truth.measurement import Pose
+from ...truth.filling import WetSetup
+from ...truth.measurement import Pose, Setup
 from ...wire.glassware import (
     HOLDER_FLOOR,
     HOLDER_HALF,
@@ -27,6 +28,7 @@ from .sockets import WALL, grid
 
 if TYPE_CHECKING:
     from ..build import Bench
+    from ..wet.port import Port
 
 HELD = Contact(friction=(0.8, 0.005, 0.0005), condim=6, solimp=(0.95, 0.99, 0.001, 0.5, 2.0))
 LOOSE = 0.0018
@@ -58,6 +60,14 @@ class Probe:
         ring = [(1.03 * h, top - 0.014), (1.03 * h, top - 0.010)]
         bench.lathe(probe, f"{self.name}_ring", ring, look=(0.90, 0.78, 0.20, 1.0))
         bench.tip(self.name, self.meter)
+
+    def port(self, timestep: float, setup: Setup) -> Port:
+        """Return electronics of the meter, calibrated as `setup` draws it, for physics steps of `timestep` [s]."""
+        from ..wet.port import Port
+
+        if not isinstance(setup, WetSetup):
+            return Port(timestep, 0)
+        return Port(timestep, setup.seed, setup.noise, setup.temperature)
 
 
 @dataclass(frozen=True, slots=True)

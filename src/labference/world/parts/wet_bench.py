@@ -12,12 +12,14 @@ from ...wire.labware import PAN_HEIGHT
 from . import Part
 from .balance import Balance
 from .beaker import Beaker, RinseStation
+from .meter_console import MeterConsole
 from .reagent_tube import ReagentTube, TubeRack, tube_in_rack
 from .table import Table, View
 from .tools import Holder, Probe, Rod, tool_in_holder
 
 BALANCE, PAN, BEAKER, RINSE, RACK = "balance", "pan", "beaker", "rinse", "rack"
 PROBE, PROBE_HOLDER, ROD, ROD_HOLDER, METER = "probe", "probe_holder", "rod", "rod_holder", "meter"
+CONSOLE = "meter_console"
 WET_VIEWS = (
     View("front", (1.30, 0.03, 0.80), (0.40, 0.05, 0.10), 46.0, (640, 480)),
     View("labels", (0.95, -0.12, 0.34), (0.42, -0.30, 0.10), 34.0, (640, 480)),
@@ -29,6 +31,7 @@ PLACES = {
     ROD_HOLDER: (0.40, 0.36, 0.012, 0.012),
     PROBE_HOLDER: (0.228, 0.467, 0.012, 0.012),
     RINSE: (0.090, 0.470, 0.015, 0.015),
+    CONSOLE: (0.640, 0.400, 0.010, 0.010),
 }
 """Where each fixture stands, x and y, and how far it may be moved from there along either axis [m]: places that a hand
 reaches from the side with room for its palm, which is 0.2 m wide, behind them."""
@@ -55,6 +58,7 @@ def wet_parts(tubes: tuple[str, ...], texts: tuple[str, ...] = ()) -> tuple[Part
         *(ReagentTube(name, text) for name, text in zip(tubes, texts or tubes, strict=True)),
         Holder(PROBE_HOLDER, PROBE_RADIUS),
         Probe(PROBE, METER),
+        MeterConsole(CONSOLE, METER),
         RinseStation(RINSE),
         Holder(ROD_HOLDER, ROD_RADIUS),
         Rod(ROD),
@@ -79,7 +83,7 @@ def _near(name: str, rng: np.random.Generator) -> Pose:
     x, y = x + float(rng.uniform(-dx, dx)), y + float(rng.uniform(-dy, dy))
     best = math.atan2(y, x) + APPROACH_TURN
     match name:
-        case "balance":
+        case "balance" | "meter_console":
             yaw = float(rng.uniform(-BALANCE_TURN, BALANCE_TURN))
         case "rack":
             yaw = best + float(rng.uniform(-RACK_TURN, RACK_TURN))
