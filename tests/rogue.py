@@ -23,7 +23,7 @@ import numpy as np
 
 from lab_policies import HERE, Scripted
 from labference.policies.remote.limits import LARGEST_FRAME
-from labference.wire import JOINT, Act, Capabilities, Move, Observation, Script, Wait
+from labference.wire import JOINT, Act, Capabilities, Fact, Move, Observation, Operation, Script, StateReport, Wait
 
 INTERFACE, SERVICE = "interface_failure", "invalid"
 """How an episode ends after nonsense through a supported interface (scored), and after a service failed (retried)."""
@@ -62,6 +62,24 @@ class Seeded(Scripted):
             observation = yield Move(np.clip(HERE + steps, JOINT.low, JOINT.high), look=False)
             shown = observation.senses.readings[0].value or 0.0
             observation = yield Wait(0.1 + 1e-4 * abs(shown))
+
+
+class Onlooker(Scripted):
+    """Say what it was shown of a prefix."""
+
+    wants = Capabilities("onlooker", "1", sites=("semantic",), witnesses=True)
+
+    def reset(self, *given: Any) -> None:
+        super().reset(*given)
+        self.facts: list[Fact] = []
+
+    def witness(self, observation: Observation, operation: Operation | None) -> None:
+        if operation is not None:
+            self.facts.insert(0, Fact(operation.item, operation.place))
+        self.facts.append(Fact("seen", observation.senses.time))
+
+    def act(self, observation: Observation) -> Act:
+        return StateReport(tuple(self.facts))
 
 
 class Rogue(Scripted):

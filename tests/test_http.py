@@ -30,9 +30,11 @@ from labference.score.audit import audit
 from labference.score.campaign import read_campaign
 from labference.score.summary import summarise
 from labference.serving.http import Server
+from labference.truth.draw import draw, lay_out
 from labference.truth.identity import PlanError
-from labference.wire import JOINT, ActionSpec, Capabilities, Goal, Observation, Refusal, ServiceFault, Wait
+from labference.wire import JOINT, ActionSpec, Capabilities, Goal, Observation, Refusal, ServiceFault, Wait, plain
 from rogue import HTTP, SERVICE, SLOW, RogueServer, running
+from test_codec import same
 
 GOAL = Goal("Weigh.", ("wait", "stop"), (), ())
 PATIENT_S, IMPATIENT_S = 60.0, 0.5
@@ -174,7 +176,6 @@ def test_a_server_made_for_another_convention_is_refused_by_the_field(
 
 def partial_get(spec: ActionSpec) -> Callable[[Any], None]:
     """Return a GET handler that declares `spec`."""
-    from labference.wire import plain
 
     def get(self: Any) -> None:
         self.server.paths.append(self.path)
@@ -333,8 +334,8 @@ def test_an_observation_arrives_bit_for_bit_in_either_form(form: str, laboratory
             seen.append(observation)
             return Wait(0.5)
 
-    from test_codec import same
-
+    instance, seeds = draw(laboratory.contract, 0, 0)
+    laboratory.prepare(instance, seeds, lay_out(laboratory.contract, instance, seeds))
     senses = laboratory.world.sense(("front", "wrist"), depth=True, readings=True)
     shown = Observation(3, GOAL, senses)
     with running(Server(Looks, "127.0.0.1", 0)) as server:

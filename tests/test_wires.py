@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import BASIC, Attempt
@@ -21,6 +22,7 @@ from labference.records.reader import read_run
 from labference.score.audit import audit
 from labference.serving.http import Server
 from labference.truth.identity import RunId
+from labference.wire import JOINT, Fact, Goal, Observation, Operation, RobotState, Senses, StateReport, Witness
 
 WIRES = ("process", "http-json", "http-msgpack")
 SAME = (folder.EVENTS, folder.OBSERVATIONS, folder.INTERFACES, folder.MEASUREMENTS, folder.ONLINE)
@@ -93,6 +95,32 @@ def test_only_the_way_to_the_system_differs_in_the_identity(wire: str, runs: dic
     assert differing == ({"transport"} if wire == "process" else {"transport", "policy"})
     assert theirs["transport"] == wire.partition("-")[0]
     assert set(ours) == set(RunId.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_prefix_is_shown_over_every_wire(wire: str) -> None:
+    goal, seen = Goal("Weigh.", ("wait",), (), ()), Operation("add", "20 g", "pan")
+    at_rest = RobotState(np.zeros(7), np.zeros(7), 0.08, np.ones(7), np.zeros(8))
+    shown = Observation(2, goal, Senses(1.25, at_rest))
+    server = Server(partial(make_policy, "rogue:Onlooker"), "127.0.0.1", 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    system = (
+        make_policy("rogue:Onlooker", 0, isolated=True)
+        if wire == "process"
+        else make_policy(f"{server.address}?format={wire.partition('-')[2]}", 0)
+    )
+    try:
+        assert system.open().witnesses and isinstance(system, Witness)
+        system.reset(goal, JOINT, "session")
+        system.witness(shown, seen)
+        system.witness(shown, None)
+        said = StateReport((Fact("20 g", "pan"), Fact("seen", 1.25), Fact("seen", 1.25)))
+        assert system.act(shown) == said
+    finally:
+        system.close()
+        process.dismiss()
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize("wire", ("in-process", *WIRES))

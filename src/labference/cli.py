@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from labference.policies import ADDRESSES, BUILT_IN
+from labference.policies import ADDRESSES, BUILT_IN, DEADLINE_S
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -34,6 +34,7 @@ errors = Console(stderr=True)
 Folder = Annotated[Path, typer.Argument(help="A folder that `labference run` wrote.")]
 PolicyName = Annotated[str, typer.Option(help=f"expert, {', '.join(BUILT_IN)}, module:Class, or {ADDRESSES}.")]
 Profile = Annotated[str, typer.Option(help="TOML file that says how to talk to a server.")]
+Deadline = Annotated[float, typer.Option(help="Longest wall time of one answer in s.")]
 InProcess = Annotated[bool, typer.Option("--in-process", help="Run a local policy here, not in a process of its own.")]
 EPISODES = 10
 """Size of a population that is not a registered list."""
@@ -71,7 +72,7 @@ def run(
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
     action: Annotated[str, typer.Option(help="Action profile: joint or end_effector.")] = "joint",
     policy_seed: Annotated[int, typer.Option(min=0, help="Root of the seeds that policies are handed.")] = 0,
-    deadline: Annotated[float, typer.Option(help="Longest wall time of one answer in s.")] = 600.0,
+    deadline: Deadline = DEADLINE_S,
     budget: Annotated[int | None, typer.Option(help="Control steps per episode (the task's).")] = None,
     fault: Annotated[list[str] | None, typer.Option(help="Silence a load cell, CELL:START:STOP:SOURCE, in s.")] = None,
     render: Annotated[str, typer.Option(help="fast, or quality with shadows.")] = "fast",
@@ -254,6 +255,7 @@ def diagnose(
     policy: PolicyName,
     out: Annotated[Path | None, typer.Option(help="Folder for the records (runs/diagnosis/TASK/POLICY).")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 1,
+    deadline: Deadline = DEADLINE_S,
     profile: Profile = "",
     in_process: InProcess = False,
 ) -> None:
@@ -266,7 +268,7 @@ def diagnose(
         registration = read(plan)
         name = f"{registration.task}-{registration.instances}" if registration.instances else registration.task
         where = out or Path("runs", "diagnosis", _file_name(name), _file_name(system_name(policy)))
-        _diagnose_with_progress(registration, policy, where, workers, profile, _transport(in_process))
+        _diagnose_with_progress(registration, policy, where, workers, profile, _transport(in_process), deadline)
         found = read_diagnosis(where)
         _print_diagnosis(found)
         console.print(f"Records: {where}")
@@ -439,12 +441,18 @@ def _run_with_progress(plan: object, where: Path, workers: int) -> None:
 
 
 def _diagnose_with_progress(
-    registration: Registration, policy: str, where: Path, workers: int, profile: str, transport: str
+    registration: Registration,
+    policy: str,
+    where: Path,
+    workers: int,
+    profile: str,
+    transport: str,
+    deadline_s: float,
 ) -> None:
     """Run a diagnosis under a progress bar; what ended badly is said at once."""
     from labference.bench.diagnosis import remaining, run
 
-    results = run(registration, policy, where, workers, profile=profile, transport=transport)
+    results = run(registration, policy, where, workers, profile=profile, transport=transport, deadline_s=deadline_s)
     total = len(registration.starts) * len(registration.branches)
     with _progress() as progress:
         done = total - len(remaining(registration, where))

@@ -14,6 +14,7 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
+from labference.policies import DEADLINE_S
 from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
 from labference.records.prefix import CHECKPOINT
@@ -25,7 +26,7 @@ from labference.truth.identity import IN_PROCESS, PlanError, system_name, transp
 from labference.wire import ServiceFault
 from labference.world.faults import SetupError
 
-from .campaign import contact
+from .campaign import check, contact
 from .checkpoint import FACTS, Handoff, confirm, load, matches, save
 from .laboratory import Laboratory, Unsupported, invalid
 from .plan import Plan, profile_digest
@@ -50,7 +51,13 @@ class BranchResult:
     seconds: float
 
 
-def plan_of(registration: Registration, policy: str, profile: str = "", transport: str = IN_PROCESS) -> Plan:
+def plan_of(
+    registration: Registration,
+    policy: str,
+    profile: str = "",
+    transport: str = IN_PROCESS,
+    deadline_s: float = DEADLINE_S,
+) -> Plan:
     """Return what every branch of a diagnosis of `policy` has in common."""
     return Plan(
         registration.task,
@@ -62,11 +69,17 @@ def plan_of(registration: Registration, policy: str, profile: str = "", transpor
         instances=registration.instances,
         profile=profile,
         transport=transport,
+        deadline_s=deadline_s,
     )
 
 
 def register_out(
-    registration: Registration, policy: str, out: Path, profile: str = "", transport: str = IN_PROCESS
+    registration: Registration,
+    policy: str,
+    out: Path,
+    profile: str = "",
+    transport: str = IN_PROCESS,
+    deadline_s: float = DEADLINE_S,
 ) -> Plan:
     """Write what is run to `out`, or check that `out` already holds exactly this; return what its branches share.
 
@@ -77,7 +90,8 @@ def register_out(
         raise PlanError(
             f"The task {registration.task!r} has changed since this plan was registered; register a new one."
         )
-    plan = plan_of(registration, policy, profile, transport)
+    plan = plan_of(registration, policy, profile, transport, deadline_s)
+    check(plan)
     tested = {
         "policy": system_name(plan.policy),
         "profile": profile_digest(plan.profile),
@@ -123,9 +137,10 @@ def run(
     *,
     profile: str = "",
     transport: str = IN_PROCESS,
+    deadline_s: float = DEADLINE_S,
 ) -> Iterator[BranchResult]:
     """Register what is run in `out`; return the results of what remains, in the order of the registration."""
-    plan = register_out(registration, policy, out, profile, transport)
+    plan = register_out(registration, policy, out, profile, transport, deadline_s)
     return _results(registration, plan, out, workers)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import io
+import math
 import socket
 import ssl
 import sys
@@ -49,19 +50,22 @@ class Exchange:
         self._connection.auto_open = 0
         self.alive = True
 
-    def ask(self, method: str, path: str, media: str = "", body: bytes | None = None) -> Reply:
-        """Return what the server replies to a request, whole, within the deadline."""
+    def ask(
+        self, method: str, path: str, media: str = "", body: bytes | None = None, within_s: float = math.inf
+    ) -> Reply:
+        """Return what the server replies to a request, whole, within the deadline and `within_s` [s]."""
         if not self.alive:
             raise ServiceFault(f"The connection to {self._place} was given up after a fault and is not used again.")
-        self._socket.until = time.monotonic() + self._deadline_s
+        patience = min(within_s, self._deadline_s)
+        self._socket.until = time.monotonic() + patience
         headers = {"Content-Type": media, "Accept": media} if media else {"Accept": "application/json"}
         try:
             self._connection.request(method, self._address.path.rstrip("/") + path, body, headers)
             return self._read(self._connection.getresponse())
         except TimeoutError:
             self.close()
-            sentence = f"{self._place} gave no whole answer within {self._deadline_s:g} s; --deadline allows more."
-            raise ServiceFault(sentence) from None
+            hint = "; --deadline allows more." if patience == self._deadline_s else "."
+            raise ServiceFault(f"{self._place} gave no whole answer within {patience:g} s{hint}") from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
             words = " ".join(str(error).split())[:200] or type(error).__name__

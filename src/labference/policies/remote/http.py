@@ -18,6 +18,9 @@ from .limits import quoted
 SERVICE = (401, 403, 404, 407, 408, 410, 425, 429)
 """Statuses below 500 that say that the service, a session or the way to it is gone, not that an answer is nonsense."""
 
+HEALTH_S = 10.0
+"""Longest wall time that a server may take to say that it is there [s]."""
+
 
 def connect(address: str, seed: int, profile: str, deadline_s: float) -> Policy:
     """Return the system served at `address`, for one episode."""
@@ -59,7 +62,7 @@ class Served:
 
     def healthy(self) -> None:
         """Raise unless the server says that it is there."""
-        _content(self._exchange.ask("GET", "/health"))
+        _content(self._exchange.ask("GET", "/health", within_s=HEALTH_S))
 
     def open(self) -> Capabilities:
         """Ask what the system is and wants, and settle in which form to speak."""
