@@ -91,7 +91,9 @@ def test_fields_that_have_a_default_may_be_left_out() -> None:
 
 @forms
 @pytest.mark.parametrize(
-    "value", [{"mass": 0.1}, {1, 2}, b"bytes", 1j, object(), Seeds(1, 2, 3), Pose(0.0, 0.0, 0.0)], ids=repr
+    "value",
+    [{"mass": 0.1}, {1, 2}, b"bytes", 1j, object(), Seeds(1, 2, 3), Pose(0.0, 0.0, 0.0)],
+    ids=lambda value: type(value).__name__,
 )
 def test_whatever_is_not_a_public_noun_is_not_sent(form: Format, value: object) -> None:
     for wrapped in (value, Wait(value), [1, value], Report(value)):  # type: ignore[arg-type]
