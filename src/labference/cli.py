@@ -83,6 +83,9 @@ def run(
     ] = "paused",
     profile: Profile = "",
     in_process: InProcess = False,
+    fidelity: Annotated[
+        str, typer.Option(help="physics, with the simulated arm, or fast, where a task has it.")
+    ] = "physics",
 ) -> None:
     """Run episodes; the same command resumes what was interrupted."""
     with _one_sentence():
@@ -117,6 +120,7 @@ def run(
             clock,
             profile,
             _transport(in_process),
+            fidelity,
         )
         _run_with_progress(plan, where, workers)
         summary = summarise(read_campaign(where))

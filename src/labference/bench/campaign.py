@@ -19,12 +19,12 @@ from labference.records import folder, strict
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
 from labference.truth.draw import TWINS, draw, find_members
-from labference.truth.identity import EXPERT, IN_PROCESS, PROCESS, SHARED, PlanError
+from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PROCESS, SHARED, PlanError
 from labference.truth.support import parse
 from labference.wire import PROFILES, Refusal, ServiceFault
 
 from .clock import identity_of
-from .laboratory import Laboratory, Result
+from .laboratory import Laboratory, Result, check_fidelity
 from .plan import Plan
 
 RENDERINGS = ("fast", "quality")
@@ -72,6 +72,9 @@ def check(plan: Plan) -> None:
         find_members(contract, plan.instances)
     if plan.transport not in (IN_PROCESS, PROCESS):
         raise PlanError(f"No transport {plan.transport!r}; {IN_PROCESS} or {PROCESS} would work.")
+    check_fidelity(contract, plan.fidelity)
+    if plan.fidelity == FAST and plan.video:
+        raise PlanError(f"The fast laboratory has no camera {plan.video[0]!r}; --fidelity physics has.")
     if plan.action not in PROFILES:
         raise PlanError(f"No action profile {plan.action!r}; profiles: {', '.join(PROFILES)}.")
     if plan.render not in RENDERINGS:
@@ -131,7 +134,7 @@ def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
 
 
 def _episode(plan: Plan, index: int, out: Path) -> Result:
-    laboratory = _laboratory(plan.task, plan.render)
+    laboratory = _laboratory(plan.task, plan.render, plan.fidelity)
     laboratory.expect(agreed(out))
     for _ in range(TRIES):
         result = laboratory.attempt(plan, index, out)
@@ -151,9 +154,9 @@ def agreed(out: Path) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _laboratory(task: str, render: str) -> Laboratory:
+def _laboratory(task: str, render: str, fidelity: str) -> Laboratory:
     """Build the laboratory once per process; compiling it costs more than an episode."""
-    return Laboratory(task, render)
+    return Laboratory(task, render, fidelity)
 
 
 def _ignore_interrupt() -> None:

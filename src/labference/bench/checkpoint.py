@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,16 +14,29 @@ from labference.records import strict
 from labference.records.measurements import MeasurementWriter, read_blocks
 from labference.records.prefix import FACTS as FACTS
 from labference.records.prefix import told
-from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.records.revive import revived
+from labference.truth.contract import TaskContract, cells_of, ports_of, read_cells, read_ports
 from labference.truth.identity import PlanError, Seeds
-from labference.truth.measurement import Block, Channels, Readout, Setup
+from labference.truth.measurement import Block, Channels, Dipped, Readout, Setup
 from labference.truth.referee import Referee
 from labference.wire import Observation, Operation
 from labference.world.parts.balance import CellState
+from labference.world.wet.port import PortState
+from labference.world.wetting import WettingState
 from labference.world.world import Checkpoint
 
 STATE, MEASUREMENTS = "state.npz", "measurements.bin"
 _CHANGED = "The checkpoint in {} does not match its digest; delete the folder to prepare it again."
+
+
+class Wet(NamedTuple):
+    """What a bench with vessels remembers beyond the state of its bodies: see `Checkpoint`; `tares` per load cell."""
+
+    wet: WettingState
+    pressed: int
+    ports: tuple[PortState, ...]
+    dipped: tuple[Dipped, ...]
+    tares: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,8 @@ class Handoff:
         for cell in world.cells:
             found.update(np.array((cell.zero, cell.filtered, cell.valid)).tobytes() + cell.history.tobytes())
         found.update(repr((world.tick, world.generation, self.deliveries, self.steps)).encode())
+        if (wet := _wet(world)) is not None:
+            found.update(strict.line(wet).encode())
         return found.hexdigest()
 
 
@@ -67,9 +82,10 @@ def referee_at(
     cells = cells_of(contract.parts(), channels.timestep)
     for state, cell in zip(handoff.world.cells, cells, strict=True):
         cell.zero(np.array([state.zero]))
+    ports = ports_of(contract.parts(), channels.timestep, handoff.setup) if channels.meters else ()
     told = 0
     for block in handoff.blocks:
-        referee.observe(block, read_cells(cells, block))
+        referee.observe(block, read_cells(cells, block), read_ports(ports, block))
         while told < len(handoff.deliveries) and handoff.deliveries[told][1] <= block.end:
             referee.deliver(*handoff.deliveries[told])
             told += 1
@@ -103,6 +119,8 @@ def save(handoff: Handoff, path: Path) -> None:
         "prefix": None if handoff.prefix is None else handoff.prefix.name,
         "told": told(handoff.prefix),
     }
+    if (wet := _wet(world)) is not None:
+        facts["wet"] = wet
     strict.write_atomically(path / FACTS, facts)
 
 
@@ -141,6 +159,17 @@ def _told(prefix: Path | None) -> str:
         return str(error)
 
 
+def _wet(world: Checkpoint) -> Wet | None:
+    if world.wet is None:
+        return None
+    return Wet(world.wet, world.pressed, world.ports, world.dipped, tuple(cell.tare for cell in world.cells))
+
+
+def _wetted(world: Checkpoint, found: Wet) -> Checkpoint:
+    cells = tuple(replace(cell, tare=tare) for cell, tare in zip(world.cells, found.tares, strict=True))
+    return replace(world, cells=cells, wet=found.wet, pressed=found.pressed, ports=found.ports, dipped=found.dipped)
+
+
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -161,6 +190,8 @@ def _load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Chann
         readouts = tuple(Readout(*(arrays[f"{name}{i}"] for name in Readout._fields)) for i in range(count))
         state, command = arrays["state"], arrays["command"]
     world = Checkpoint(facts["model"], setup, state, facts["tick"], command, cells, readouts, facts["generation"])
+    if "wet" in facts:
+        world = _wetted(world, revived(Wet, facts["wet"]))
     found = Handoff(
         instance,
         seeds,

@@ -6,13 +6,13 @@ import os
 import platform
 from typing import Any
 
-import mujoco
-
 import labference
 from labference.records.strict import plain
 from labference.tasks import contract_digest
 from labference.truth.contract import TaskContract
 from labference.truth.identity import (
+    BENCH_HANDS,
+    OWN_HANDS,
     RunId,
     Seeds,
     digest,
@@ -56,7 +56,9 @@ def identify(
         history=contract.history,
         intervention=plan.support or "none",
         budget=contract.budget_steps if plan.budget is None else plan.budget,
-        physics=f"mujoco {mujoco.__version__}, {world.channels.timestep:g} s",
+        physics=world.physics,
+        fidelity=plan.fidelity,
+        hands=BENCH_HANDS if capabilities.performs else OWN_HANDS,
         faults=digest(plain(plan.faults)),
         rendering=plan.render,
         evaluation=labference.__version__,

@@ -7,6 +7,7 @@ can sit on the other side. Physics pauses while they think, unless the registere
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from labference.wire import (
     Move,
     Observation,
     Operation,
+    Perform,
     Reading,
     Refusal,
     Report,
@@ -50,6 +52,8 @@ from .oracle import Oracle
 from .system import Notice, Questions, System
 from .transition import check, schedule
 
+Hands = Callable[[Observation, Operation, dict[str, float]], Script[Any]]
+"""Carry out an operation with parameters by name, beginning with what is so now."""
 STATEMENT = (Report, StateReport, GeometryReport, Execute)
 STATEMENTS = 16
 """Most statements in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
@@ -132,11 +136,13 @@ class Episode:
         resumed: Resumed | None = None,
         until: Callable[[Referee], bool] | None = None,
         pace: Pace = PAUSED,
+        hands: Hands | None = None,
     ) -> None:
         self.tap: Callable[[Observation], None] | None = None
         self._resumed = resumed
         self._until = until
         self._pace = pace
+        self._hands = hands
         self._oracle = oracle
         self._executor: Script[None] | None = None
         self.setup = setup
@@ -215,12 +221,12 @@ class Episode:
             elif self._executor is not None and not self._queue:
                 self._drive()
             elif self._executor is not None:
-                self._advance(self._queue.popleft())
+                self._go_on()
             elif self._stop_at is None and (not self._queue or self.referee.pending):
                 self._settle_answer()
                 yield from self._consult()
             else:
-                self._advance(self._queue.popleft() if self._queue else HOLD)
+                self._go_on()
 
     def _consult(self) -> Questions[None]:
         """Deliver fresh evidence, ask for an act, let the time pass that the clock charges for it, admit it."""
@@ -230,9 +236,9 @@ class Episode:
         senses = self.world.sense(cameras, depth=wants.depth, readings=wants.readings)
         if cameras:
             self._clock.rendering += time.perf_counter() - started
-        number, tick = self._courier.delivered + 1, self.world.tick
-        self._opened = number if self.referee.pending else self._opened
+        number, tick, before = self._courier.delivered + 1, self.world.tick, self.referee.current
         opened = self.referee.deliver(number, tick)
+        self._opened = number if self.referee.current is not before else self._opened
         assists = self._oracle.supports(number, tick, self._readings()) if self._oracle is not None else ()
         delivery = self._courier.deliver(senses, assists)
         self.recorder.observation(delivery.observation, tick, self.referee.evidence, delivery.sha256)
@@ -270,11 +276,11 @@ class Episode:
 
         It does not where it comes later than the clock allows, or where new evidence came meanwhile.
         """
-        tick = self.world.tick
-        for _ in range(periods(charge, self.spec.rate_hz)):
+        tick, left = self.world.tick, periods(charge, self.spec.rate_hz)
+        while left > 0:
             if self.referee.completed or self.referee.due or self._steps >= self._budget:
                 return False
-            self._advance(HOLD)
+            left -= self._advance(HOLD, min(left, self.world.stride, self._budget - self._steps))
         return charge <= self._pace.limit_s and not (self.world.tick > tick and self.referee.pending)
 
     def _expire(self, admitted: Admitted, seconds: float, charge: float) -> None:
@@ -290,6 +296,8 @@ class Episode:
     def _accept(self, admitted: Admitted, seconds: float, charge: float) -> None:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
+        if isinstance(act, Move) and not self.world.moves:
+            raise Refusal("unsupported", "No arm follows commands in the fast laboratory; send Perform, Wait or Stop.")
         self._look = act.look if isinstance(act, Move | Wait) else not self.system.capabilities.sites
         commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
         self._statements = self._statements + 1 if isinstance(act, STATEMENT) else 0
@@ -313,6 +321,8 @@ class Episode:
                 self._stated(act)
             case Execute():
                 self._begin(act)
+            case Perform():
+                self._lend(act, tick)
             case Stop():
                 self._judged(self.referee.stop(tick))
                 grace = self.contract.dwell_s + GRACE_S
@@ -332,6 +342,14 @@ class Episode:
         self._oracle.hear(act, self._courier.delivered + 1, self.world.tick, self._readings())
         self._executor = self._oracle.carry_out(act.operation, self._unseen())
 
+    def _lend(self, act: Perform, tick: int) -> None:
+        """Let the bench's hands carry out an operation, to its end; the choice is made."""
+        if self._hands is None:
+            raise Refusal("unsupported", "This bench lends nobody its hands; send Move, Wait, Report or Stop.")
+        self._judged(self.referee.perform(act.operation, tick))
+        parameters = {parameter.name: parameter.value for parameter in act.parameters}
+        self._executor = self._hands(self._unseen(), act.operation, parameters)
+
     def _drive(self) -> None:
         """Ask the executor for its next commands; nobody else is asked until it has finished."""
         assert self._executor is not None  # asked only while it works
@@ -348,7 +366,7 @@ class Episode:
 
     def _unseen(self) -> Observation:
         """Return what the executor goes by; it is not delivered to anybody."""
-        return Observation(0, self.goal, self.world.sense())
+        return Observation(0, self.goal, self.world.sense(readings=True))
 
     def _readings(self) -> tuple[Reading, ...]:
         return self.world.sense(readings=True).readings
@@ -359,19 +377,43 @@ class Episode:
             self._settle_answer()
         self._queue.clear()
 
-    def _advance(self, command: np.ndarray) -> None:
-        """Apply one command for one control period, measure, judge."""
+    def _go_on(self) -> None:
+        """Carry out the next command; a stretch without any passes at once where the laboratory allows it."""
+        command, wanted = self._queue.popleft() if self._queue else HOLD, 1
+        if command is HOLD and self.world.stride > 1:
+            wanted = self._stretch()
+        passed = self._advance(command, wanted)
+        if passed < wanted and self._executor is not None:
+            self._queue.clear()  # what the hands waited for has come
+
+    def _stretch(self) -> int:
+        """Return how many control periods without a command may pass at once, and take them off the queue."""
+        stopping = self._stop_at is not None and not self._queue
+        if self._stop_at is not None:
+            left = math.ceil((self._stop_at - self.world.tick) / self._substeps)
+        else:
+            left = self._budget - self._steps
+        periods_ = 1
+        while periods_ < min(left, self.world.stride) and (stopping or (self._queue and self._queue[0] is HOLD)):
+            if not stopping:
+                self._queue.popleft()
+            periods_ += 1
+        return periods_
+
+    def _advance(self, command: np.ndarray, wanted: int = 1) -> int:
+        """Apply one command for one control period, or `wanted` of them, measure, judge; return how many passed."""
         target = self._target(command)
         if self._answer is not None and command is not HOLD:
             self._answer.applied.append(target)
-        self._step(target, POLICY)
-        self._steps += 1
+        passed = self._step(target, POLICY, wanted).ticks // self._substeps
+        self._steps += passed
+        return passed
 
-    def _step(self, target: np.ndarray, control: int) -> Block:
-        """Let one control period pass: the only call of `World.step`."""
+    def _step(self, target: np.ndarray, control: int, wanted: int = 1) -> Block:
+        """Let control periods pass: the only call of `World.step`."""
         started = time.perf_counter()
-        block, readouts = self.world.step(target, self._substeps, control)
-        events = self.referee.observe(block, readouts)
+        block, readouts = self.world.step(target, wanted * self._substeps, control)
+        events = self.referee.observe(block, readouts, self.world.dipped)
         self._clock.physics += time.perf_counter() - started
         self._periods += 1
         self.recorder.block(block)
@@ -410,9 +452,11 @@ class Episode:
         self._carried = len(answer.applied), answer.late
         act = answer.act
         stated = act.commits if isinstance(act, Move) else None
-        if isinstance(act, Report | GeometryReport | Execute):
+        if isinstance(act, Report | GeometryReport | Execute | Perform):
             stated = act.operation
         content: object = act.targets if isinstance(act, GeometryReport) else None
+        if isinstance(act, Perform):
+            content = act.parameters
         if isinstance(act, StateReport):
             content = act.facts
         self.recorder.act(

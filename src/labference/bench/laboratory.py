@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,21 +19,23 @@ from labference.records.reader import read_run
 from labference.records.recorder import Recorder
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
-from labference.truth.contract import TaskContract, cells_of, read_cells
+from labference.truth.contract import TaskContract, cells_of, ports_of, read_cells, read_ports
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Invalidated
-from labference.truth.identity import EXPERT, IN_PROCESS, PlanError, RunId, Seeds, transport_of
+from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PHYSICS, PlanError, RunId, Seeds, transport_of
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
 from labference.truth.support import parse
-from labference.wire import PROFILES, Capabilities, Observation, Policy, ServiceFault
+from labference.wire import PROFILES, Capabilities, Observation, Policy, Script, ServiceFault, Wait
+from labference.world.fast import FastWorld
 from labference.world.faults import SetupError, SimulationFault
 from labference.world.world import World
 
 from .checkpoint import Handoff, referee_at
 from .clock import pace
 from .describe import identify, run_record
-from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
+from .episode import HANDOFF_REACHED, Ending, Episode, Hands, Resumed
+from .expert import Performer
 from .oracle import Oracle
 from .plan import Plan
 from .prefix import Prefix
@@ -73,11 +77,21 @@ class Prepared:
 class Laboratory:
     """A world and an arm for one task, used for many episodes in one process."""
 
-    def __init__(self, task: str, render: str = "fast") -> None:
+    def __init__(self, task: str, render: str = "fast", fidelity: str = PHYSICS) -> None:
         self.contract: TaskContract[Any, Any] = find_task(task)
-        self.world = World(self.contract.parts(), render="quality" if render == "quality" else "fast")
-        self.arm = Arm()
+        check_fidelity(self.contract, fidelity)
+        self.fidelity = fidelity
+        self.world = _world(self.contract.parts(), render, fidelity)
         self._expected: dict[str, Any] = {}
+
+    @property
+    def _fast(self) -> FastWorld:
+        return cast(FastWorld, self.world)
+
+    @cached_property
+    def arm(self) -> Arm:
+        """Return the kinematics of the arm; the fast laboratory never needs them."""
+        return Arm()
 
     def expect(self, shared: dict[str, Any]) -> None:
         """Refuse to run anything whose identity differs from `shared`, by field."""
@@ -130,7 +144,10 @@ class Laboratory:
         cells = cells_of(self.contract.parts(), self.world.channels.timestep)
         for name, cell in zip(self.world.channels.cells, cells, strict=True):
             cell.zero(np.array([self.world.zero[name]]))
-        referee.observe(block, read_cells(cells, block))
+        ports = (
+            ports_of(self.contract.parts(), self.world.channels.timestep, setup) if self.world.channels.meters else ()
+        )
+        referee.observe(block, read_cells(cells, block), read_ports(ports, block))
         start = self.contract.start(instance)
         assumed, found = self.contract.located(start), self.contract.located(referee.state)
         for item, place in assumed.items():
@@ -232,7 +249,7 @@ class Laboratory:
                 system,
                 spec,
                 recorder,
-                self.arm.increment,
+                lambda joints, increment: self.arm.increment(joints, increment),
                 prepared.referee,
                 setup,
                 plan.video,
@@ -243,6 +260,7 @@ class Laboratory:
                 else Resumed(len(handoff.deliveries), handoff.steps, handoff.witnessed),
                 None if watcher is None else watcher.reached,
                 pace(plan.clock, index),
+                self._hands(prepared.instance, seeds),
             )
             if watcher is not None:
                 episode.tap = watcher.see
@@ -284,7 +302,18 @@ class Laboratory:
         if plan.policy != EXPERT:
             isolated, deadline_s = plan.isolated, plan.deadline_s
             return make_policy(plan.policy, seeds.policy, plan.profile, isolated=isolated, deadline_s=deadline_s)
+        if self.fidelity == FAST:
+            return Performer(self.contract, lambda: self._referee.state, self._fast.needed)
         return Reference(self.contract, self._scene(), self.arm, seeds.policy)
+
+    def _hands(self, instance: Any, seeds: Seeds) -> Hands | None:
+        """Return what carries out the operations that a tested system asks for; nothing where none take numbers."""
+        if not self.contract.goal(instance).parameters:
+            return None
+        if self.fidelity == FAST:
+            return lambda _, operation, given: _passed(self._fast.perform(operation, given), self._fast)
+        executor = Reference(self.contract, self._scene(), self.arm, seeds.policy)
+        return executor.perform
 
     def _scene(self) -> Scene:
         return Scene(
@@ -305,6 +334,26 @@ class Laboratory:
         return Oracle(
             self.contract, referee, scene, Reference(self.contract, scene, self.arm, seeds.policy), interventions
         )
+
+
+def check_fidelity(contract: TaskContract[Any, Any], fidelity: str) -> None:
+    """Refuse a laboratory that cannot run a task."""
+    if fidelity not in contract.fidelities:
+        there = " or ".join(f"--fidelity {name}" for name in contract.fidelities)
+        raise PlanError(f"{contract.name} cannot run with fidelity {fidelity!r}; {there} would work.")
+
+
+def _world(parts: tuple[Any, ...], render: str, fidelity: str) -> World:
+    """Return the laboratory of that fidelity; both offer the same."""
+    if fidelity == FAST:
+        return cast(World, FastWorld(parts))  # the same members, as far as the bench uses them
+    return World(parts, render="quality" if render == "quality" else "fast")
+
+
+def _passed(ticks: Iterator[int], world: FastWorld) -> Script[None]:
+    """Let the time pass that the hands of the fast laboratory ask for."""
+    for count in ticks:
+        yield Wait(count * world.channels.timestep)
 
 
 def invalid(plan: Plan, index: int, path: Path, fault: Exception, started: float) -> Result:

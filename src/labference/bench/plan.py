@@ -9,7 +9,7 @@ from typing import Any
 from labference.policies.remote.fields import ProfileError
 from labference.policies.remote.profile_file import profile_bytes
 from labference.records.strict import plain
-from labference.truth.identity import IN_PROCESS, PROCESS, PlanError, system_name, transport_of
+from labference.truth.identity import IN_PROCESS, PHYSICS, PROCESS, PlanError, system_name, transport_of
 from labference.truth.measurement import SensorFault
 
 
@@ -22,7 +22,7 @@ class Plan:
     members as LIST:LABEL; without one, instances are drawn from the task's strata. `budget` [control steps] stands in
     for the contract's, `faults` are injected into every episode. `clock` says how much simulated time an answer costs
     (`bench/clock.py`). `profile` is the path of a profile file for a server, or ''. `transport` is "in-process" or
-    "process" for a local policy; an address has its own.
+    "process" for a local policy; an address has its own. `fidelity` is "physics", with the simulated arm, or "fast".
     """
 
     task: str
@@ -41,6 +41,7 @@ class Plan:
     clock: str = "paused"
     profile: str = ""
     transport: str = IN_PROCESS
+    fidelity: str = PHYSICS
 
     @property
     def isolated(self) -> bool:

@@ -1,8 +1,8 @@
 """Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
 File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask with
-pressed keys, and generation per block, then the deflated fields in the order of `Block`; liquid and samples only where the laboratory has
-them. A frame holds about a second, so a kill loses at most that.
+pressed keys, and generation per block, then the deflated fields in the order of `Block`; liquid and samples only where
+the laboratory has them. A frame holds about a second, so a kill loses at most that.
 """
 
 from __future__ import annotations

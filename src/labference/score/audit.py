@@ -21,7 +21,15 @@ from labference.truth.clock import parse as parse_clock
 from labference.truth.clock import periods
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Administrative, Invalidated, Refused, Stopped
-from labference.truth.identity import digest, layout_digest, observation_condition, policy_identity, transport_of
+from labference.truth.identity import (
+    BENCH_HANDS,
+    OWN_HANDS,
+    digest,
+    layout_digest,
+    observation_condition,
+    policy_identity,
+    transport_of,
+)
 from labference.truth.measurement import SensorFault
 from labference.truth.privilege import reads_the_truth
 from labference.truth.verdict import judge
@@ -194,6 +202,8 @@ def _identity(run: Run, found: Replay) -> str | None:
         "identity.version": contract.version,
         "identity.history": contract.history,
         "identity.instances": plan["instances"],
+        "identity.fidelity": plan["fidelity"],
+        "identity.hands": BENCH_HANDS if run.run["policy"]["performs"] else OWN_HANDS,
         "identity.clock": identity["clock"] if plan["clock"].startswith("replay:") else plan["clock"],
         "identity.contract": contract_digest(contract),
         "identity.budget": contract.budget_steps if plan["budget"] is None else plan["budget"],

@@ -1,4 +1,7 @@
-"""Task families: each file in this folder that exports `TASKS` is one; the folder is the registry."""
+"""Task families: each file in this folder that exports `TASKS` is one; the folder is the registry.
+
+What families share is in files whose names begin with an underscore.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from labference.truth.identity import digest
 def all_tasks() -> dict[str, TaskContract[Any, Any]]:
     """Return every built-in task by name."""
     found: dict[str, TaskContract[Any, Any]] = {}
-    for module in sorted(entry.name for entry in pkgutil.iter_modules(__path__)):
+    for module in sorted(entry.name for entry in pkgutil.iter_modules(__path__) if not entry.name.startswith("_")):
         for task in importlib.import_module(f"{__name__}.{module}").TASKS:
             if task.name in found:
                 raise ContractError(f"Task name {task.name!r} is used twice; rename the one in {module}.py.")
@@ -41,9 +44,12 @@ def find_task(name: str) -> TaskContract[Any, Any]:
 
 
 def contract_digest(contract: TaskContract[Any, Any]) -> str:
-    """Return the sha256 of the task file and the contract's own values."""
-    source = Path(inspect.getfile(type(contract))).read_bytes()
-    return digest([hashlib.sha256(source).hexdigest(), repr(contract)])
+    """Return the sha256 of the task file, of what it shares with others, and of the contract's own values."""
+    shared = f"{__name__}._"
+    kinds = [kind for kind in type(contract).__mro__ if kind.__module__.startswith(shared)]
+    files = [inspect.getfile(kind) for kind in (type(contract), *kinds)]
+    sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+    return digest([*sources, repr(contract)])
 
 
 def _foreign(name: str) -> TaskContract[Any, Any]:

@@ -361,6 +361,15 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """The balance `cell` has shown `grams` [g], stable and valid, for a second without moving by more than a digit."""
+
+    tick: int
+    cell: str
+    grams: float
+
+
+@dataclass(frozen=True, slots=True)
 class Tared:
     """The balance `cell` was told to show its load as zero, and does."""
 
@@ -380,7 +389,7 @@ Handled = Grasped | Lifted | Released | Dropped | Settled | Fell
 Sensed = Pressed | Freed | Steadied | Disturbed | Faulted | Restored
 Staged = Hidden | Rebuilt | Revealed
 Recognised = Entered | Approached | Withdrew | Returned
-Flowed = Tilted | Transferred | Spilt | Immersed | Withdrawn | Rinsed | Measured | Tared | Stirred
+Flowed = Tilted | Transferred | Spilt | Immersed | Withdrawn | Rinsed | Measured | Weighed | Tared | Stirred
 Lent = Performed | Finished
 Physical = Handled | Sensed | Staged | Recognised | Flowed | Lent
 Judged = (

@@ -15,6 +15,10 @@ POLICY_STREAM, COLOUR_STREAM, MOTION_STREAM = 1, 2, 3
 
 EXPERT = "expert"
 """The privileged reference executor."""
+PHYSICS, FAST = "physics", "fast"
+"""Which laboratory: with the simulated arm, or without."""
+OWN_HANDS, BENCH_HANDS = "own", "bench"
+"""Whose hands: the tested system commands the robot, or lets the bench carry out its operations."""
 IN_PROCESS, PROCESS = "in-process", "process"
 """How a policy on this machine is reached: as a Python object, or in a child process."""
 
@@ -32,6 +36,8 @@ SHARED = (
     "intervention",
     "budget",
     "physics",
+    "fidelity",
+    "hands",
     "faults",
     "rendering",
     "evaluation",
@@ -94,6 +100,8 @@ class RunId:
     intervention: str
     budget: int
     physics: str
+    fidelity: str
+    hands: str
     faults: str
     rendering: str
     evaluation: str

@@ -10,7 +10,19 @@ import math
 
 import numpy as np
 
-from .events import Flowed, Immersed, Measured, Rinsed, Spilt, Stirred, Tared, Tilted, Transferred, Withdrawn
+from .events import (
+    Flowed,
+    Immersed,
+    Measured,
+    Rinsed,
+    Spilt,
+    Stirred,
+    Tared,
+    Tilted,
+    Transferred,
+    Weighed,
+    Withdrawn,
+)
 from .measurement import LENGTH, MASS, OK, SPEED, TURN, Block, Channels, Dipped, Readout, Shown
 from .wetware import Opening, Wetware
 from .window import Dwell
@@ -34,6 +46,8 @@ RINSE_S = 2.0
 """A probe that is in rinse water for this long is rinsed [s]."""
 ZERO_G = 0.05
 """What a balance may show at most after it was tared [g]."""
+WEIGH_S, DIGIT_G = 1.0, 0.1001
+"""A stable display that has not moved by more than a digit [g] for this long [s] is read."""
 _LEANS = round(math.sin(TILT / 2) / TURN / math.sqrt(2.0))
 
 
@@ -46,6 +60,9 @@ class WetWatch:
         self._quiet, self._rinse, self._stir = (
             round(seconds / channels.timestep) for seconds in (QUIET_S, RINSE_S, STIR_S)
         )
+        self._weigh = round(WEIGH_S / channels.timestep)
+        self._anchors = [math.nan] * len(channels.cells)
+        self._steady = [0] * len(channels.cells)
         self._before: np.ndarray | None = None
         self._last: np.ndarray | None = None
         self._changed: int | None = None
@@ -63,6 +80,7 @@ class WetWatch:
         """Return the events of `block` in order of time."""
         events = [
             *self._keys(block, readouts),
+            *self._weights(block, readouts),
             *self._flows(block),
             *self._leans(block),
             *self._dips(block, dipped),
@@ -79,6 +97,27 @@ class WetWatch:
             for index, (name, readout) in enumerate(zip(self._channels.cells, readouts, strict=True))
             if block.pressed >> index & 1 and readout.status[0] == OK and abs(readout.shown[0]) <= ZERO_G
         ]
+
+    def _weights(self, block: Block, readouts: tuple[Readout, ...]) -> list[Flowed]:
+        """Tell what a balance shows once that has stayed."""
+        events: list[Flowed] = []
+        for index, (name, readout) in enumerate(zip(self._channels.cells, readouts, strict=True)):
+            valid = readout.stable & (readout.status == OK)
+            shown = readout.shown
+            anchor = self._anchors[index]
+            if valid.all() and (np.abs(shown - anchor) <= DIGIT_G).all():
+                before, self._steady[index] = self._steady[index], self._steady[index] + len(shown)
+                if before < self._weigh <= self._steady[index]:
+                    row = self._weigh - before - 1
+                    events.append(Weighed(block.tick + row, name, float(shown[row])))
+                continue
+            for row in range(len(shown)):
+                if not valid[row] or not abs(shown[row] - self._anchors[index]) <= DIGIT_G:
+                    self._anchors[index], self._steady[index] = float(shown[row]) if valid[row] else math.nan, 0
+                self._steady[index] += bool(valid[row])
+                if self._steady[index] == self._weigh:
+                    events.append(Weighed(block.tick + row, name, float(shown[row])))
+        return events
 
     def _flows(self, block: Block) -> list[Flowed]:
         """Tell what went where once nothing has flowed for a while."""

@@ -39,6 +39,8 @@ class Mixture:
 
     def added(self, mass: float, kind: Solution, more: float) -> Mixture:
         """Return `mass` [kg] of it after `more` [kg] of a liquid like `kind` came in."""
+        if self.mixed and kind.moles == self.whole.moles == () and kind.temperature == self.whole.temperature:
+            return self  # water into water
         whole = portion(self.whole, mass) + portion(kind, more)
         return Mixture(whole, self.sensed if mass > 0.0 and self.whole.mass else whole)
 
