@@ -198,6 +198,8 @@ def test_what_a_hosted_policy_raises_is_its_own_failure(wire: str, drive: Callab
 def test_a_policy_is_not_hosted_behind_a_profile_that_leaves_out_what_it_needs() -> None:
     with pytest.raises(Refusal, match="'choosy' needs camera 'wrist', which the profile does not send"):
         openpi.hosting(Choosy, read(WIRED))
+    with pytest.raises(Refusal, match="speaks at 20 Hz and cannot be served at 15 Hz"):
+        openpi.hosting(Waiting, find_profile("droid"))
     with pytest.raises(Refusal, match="'reactive' offers joint, not 'end_effector'"):
         vla_eval.hosting(Reactive, find_profile("libero"))
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from labference.policies.remote.convert import from_request, missing, to_actions, to_commands
+from labference.policies.remote.convert import check_rate, from_request, missing, to_actions, to_commands
 from labference.policies.remote.digests import digests
 from labference.policies.remote.profile import Profile
 from labference.wire import (
@@ -298,6 +298,7 @@ def declared(make: Callable[[int], Policy], profile: Profile) -> Capabilities:
     if profile.action.spec.name not in found.actions:
         offered = ", ".join(found.actions)
         raise Refusal("unsupported", f"{found.name!r} offers {offered}, not {profile.action.spec.name!r}.")
+    check_rate(profile)
     views = {view.camera: view for view in profile.views}
     for camera in found.cameras:
         if camera not in views:

@@ -270,13 +270,18 @@ def to_actions(profile: Profile, commands: np.ndarray, robot: RobotState) -> np.
 
     Raises `Refusal` where the profile asks for another rate: a hosted policy speaks at ours.
     """
+    check_rate(profile)
+    return written(profile, commands, robot.joints)
+
+
+def check_rate(profile: Profile) -> None:
+    """Refuse to host a local policy behind a profile of another rate than ours."""
     action = profile.action
     if action.rate_hz != action.spec.rate_hz:
         raise Refusal(
             "unsupported",
             f"A local policy speaks at {action.spec.rate_hz:g} Hz and cannot be served at {action.rate_hz:g} Hz.",
         )
-    return written(profile, commands, robot.joints)
 
 
 def written(profile: Profile, commands: np.ndarray, joints: np.ndarray) -> np.ndarray:
