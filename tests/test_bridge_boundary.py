@@ -17,6 +17,7 @@ from labference.bridge.ledger import digested
 from labference.bridge.plain import as_ndarray, dressed
 from labference.records.reader import Run, read_run
 from labference.tasks import all_tasks
+from labference.truth.identity import PHYSICS
 from labference.truth.measurement import SensorFault
 
 ENVELOPE = {"sim_time", "evidence_version", "opportunity_id", "budget", "result", "error", "late", "ended"}
@@ -43,7 +44,7 @@ TIMES = {"sim_time", "acquired", "waited_s", "budget", "limits", "parameters", "
 """Keys below which numbers are the clock's and the terms', which may equal a mass by chance."""
 
 
-@pytest.fixture(scope="module", params=all_tasks())
+@pytest.fixture(scope="module", params=[name for name, task in all_tasks().items() if PHYSICS in task.fidelities])
 def bench(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
     found = Laboratory(request.param)
     yield found

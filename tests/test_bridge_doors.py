@@ -283,6 +283,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_recorded(tmp_path: Path
     ):
         with pytest.raises(Exception, match=sentence), opened(tmp_path, PLAN, terms):
             pass
+    with pytest.raises(PlanError, match="pouring-oil has no arm"), opened(tmp_path, Plan("pouring-oil", "agent", 1)):
+        pass
     assert not list(tmp_path.rglob("run.json"))
 
 

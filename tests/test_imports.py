@@ -24,7 +24,7 @@ ALLOWED = {
     "policies": ("wire", "motion", "sight"),
     "serving": ("wire", "policies"),
     "bench": ("wire", "truth", "motion", "policies", "world", "tasks", "records"),
-    "bridge": ("wire", "truth.identity", "truth.privilege", "motion", "sight", "policies", "bench", "records"),
+    "bridge": ("wire", "truth.identity", "truth.privilege", "motion", "sight", "policies", "tasks", "bench", "records"),
     "integrations": ("wire", "truth", "tasks", "bench", "records"),
     "records": ("wire", "truth"),
     "score": ("wire", "truth", "tasks", "records"),

@@ -14,7 +14,8 @@ from labference.bench.campaign import agreed, contact, register, remaining
 from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.bench.session import Driven
-from labference.truth.identity import IN_PROCESS, PlanError, policy_identity
+from labference.tasks import find_task
+from labference.truth.identity import IN_PROCESS, PHYSICS, PlanError, policy_identity
 from labference.wire import Capabilities
 
 from .driver import Bridge, Reply
@@ -100,6 +101,8 @@ class Desk:
     def _work(self, ready: Future[None]) -> None:
         """Own the laboratory: graphics contexts belong to one thread."""
         try:
+            if PHYSICS not in find_task(self.plan.task).fidelities:
+                raise PlanError(f"{self.plan.task} has no arm for the motion tools to move; another task would work.")
             self._laboratory = Laboratory(self.plan.task, self.plan.render)
             self._prepare()
         except BaseException as error:  # noqa: BLE001  # handed to whoever opened the desk
