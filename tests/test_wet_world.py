@@ -8,14 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from labference.bench.checkpoint import Handoff
+from labference.bench.checkpoint import load as restore
+from labference.bench.checkpoint import save as store
 from labference.bench.reference import Scene
 from labference.bench.wet_hands import WetHands
 from labference.motion.kinematics import Arm
 from labference.truth.filling import Filling, WetSetup
+from labference.truth.identity import Seeds
 from labference.truth.measurement import LENGTH, MASS
 from labference.wire import Goal, Move, Observation, Operation, Wait
 from labference.world.faults import SetupError
@@ -299,3 +304,18 @@ def test_a_moving_balance_is_not_tared():
     cell.zero(np.array([0.5]))
     cell.update(np.linspace(0.5, 3.0, 1000).astype(np.float32))
     assert not cell.tare() and cell.state().tare == 0.0
+
+
+def test_a_checkpoint_comes_back_from_disk_and_continues_bit_for_bit(world: World, midway, tmp_path: Path):
+    checkpoint, expected = midway
+    handoff = Handoff(None, Seeds(0, 0, 0, 0, 0), checkpoint.setup, checkpoint, ())
+    store(handoff, tmp_path)
+    found = restore(tmp_path, None, handoff.seeds, checkpoint.setup, world.channels)
+    assert found.world.wet == checkpoint.wet and found.digest == handoff.digest
+    world.load(found.world)
+    assert onward(world) == expected
+
+
+def test_a_checkpoint_without_liquids_is_refused(world: World, midway):
+    with pytest.raises(ValueError, match="nothing of what the vessels hold"):
+        world.load(replace(midway[0], wet=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +177,14 @@ class World:
         self._pressed |= 1 << index
         return self._cells[index].tare()
 
+    def needed(self, source: str, vessel: str, aim: Mapping[str, float]) -> float:
+        """Return how many grams of `source` bring `vessel` to `aim`, with true compositions; see `wet.dosing`."""
+        if self._wet is None:
+            raise ValueError("Nothing holds liquid in this laboratory.")
+        from .wet.dosing import needed
+
+        return needed(self._wet.plumbing, source, vessel, aim)
+
     def rearrange(self, change: Rearrangement) -> None:
         """Let the environment move fixtures and free bodies at this instant; no time passes.
 
@@ -245,7 +254,9 @@ class World:
             )
         self._setup = checkpoint.setup
         self._dress(checkpoint.setup)
-        if self._wet is not None and checkpoint.wet is not None:
+        if self._wet is not None:
+            if checkpoint.wet is None:
+                raise ValueError("This checkpoint says nothing of what the vessels hold.")
             self._wet.load(checkpoint.wet)
         self._ports = self._fresh_ports(checkpoint.setup)
         for port, known in zip(self._ports, checkpoint.ports, strict=True):
