@@ -105,6 +105,11 @@ def _connected(address: SplitResult, patience_s: float, place: str) -> socket.so
             return ssl.create_default_context().wrap_socket(found, server_hostname=address.hostname)
     except TimeoutError:
         raise ServiceFault(f"{place} accepted no connection within {patience_s:g} s; is the server running?") from None
+    except ssl.SSLError as error:
+        words = (error.reason or str(error)).lower().replace("_", " ")
+        raise ServiceFault(
+            f"{place} made no secure connection ({words}); SSL_CERT_FILE can name the certificate to trust."
+        ) from error
     except OSError as error:
         words = (error.strerror or str(error)).lower()
         raise ServiceFault(f"No server answers at {place} ({words}); start it, or give another address.") from error
