@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -39,11 +38,13 @@ ENDINGS = {
     "deep": (INTERFACE, "no message of"),
 }
 """Misbehaviour at the second question -> how the episode ends, and words of its sentence, the same on both wires."""
-PATIENCE_S = 0.3
-"""Deadline of the profile that the tests use [s]; nothing asserts how long anything takes."""
+SLOW = ("hangs", "late")
+"""Those that only a deadline ends."""
+PATIENT_S, IMPATIENT_S = 60.0, 1.0
+"""Deadlines [s]; nothing asserts how long anything takes."""
 PROFILE = f"""
 name = "rogue"
-deadline_s = {PATIENCE_S}
+deadline_s = {PATIENT_S}
 [state]
 joints = ["joints"]
 [action]
@@ -120,7 +121,7 @@ class Rogue:
             case "closes":
                 connection.close_socket()
             case "late":
-                time.sleep(2 * PATIENCE_S)
+                self.over.wait(2 * IMPATIENT_S)
                 connection.send(self.whole({"actions": HONEST}, seq))
             case "none":
                 connection.send(self.whole({"state": HONEST}, seq))

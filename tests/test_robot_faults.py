@@ -17,7 +17,7 @@ from labference.score.campaign import read_campaign
 from labference.score.summary import summarise
 from labference.truth.identity import PlanError
 from rogue import INTERFACE, SERVICE
-from rogue_robots import ENDINGS, PROFILE, Rogue, free_port, serving
+from rogue_robots import ENDINGS, IMPATIENT_S, PATIENT_S, PROFILE, SLOW, Rogue, free_port, serving
 
 WIRES = ("openpi", "vla-eval")
 STEPS = 30
@@ -35,8 +35,8 @@ def profile(tmp_path: Path) -> str:
 def drive(laboratory: Laboratory, tmp_path: Path, profile: str) -> Drive:
     """Return a function that runs one attempt of the policy at a port."""
 
-    def attempt(wire: str, port: int, index: int = 0) -> Attempt:
-        plan = Plan(BASIC, f"{wire}://127.0.0.1:{port}", 10, budget=STEPS, profile=profile, deadline_s=60.0)
+    def attempt(wire: str, port: int, index: int = 0, deadline_s: float = PATIENT_S) -> Attempt:
+        plan = Plan(BASIC, f"{wire}://127.0.0.1:{port}", 10, budget=STEPS, profile=profile, deadline_s=deadline_s)
         result = laboratory.attempt(plan, index, tmp_path / "out")
         return Attempt(result, read_run(result.path))
 
@@ -62,7 +62,7 @@ def test_each_fault_ends_under_its_name(wire: str, fault: str, drive: Drive) -> 
         pytest.skip("OpenPI's wire has no numbers; what leads there is refused as 'unasked' and 'late'")
     reason, words = ENDINGS[fault]
     with serving(Rogue(wire, fault)) as port:
-        found = drive(wire, port)
+        found = drive(wire, port, deadline_s=IMPATIENT_S if fault in SLOW else PATIENT_S)
     assert (found.result.reason, found.result.status) == (reason, "unresolved" if reason == SERVICE else "scored")
     assert words in found.result.sentence
     last = found.named("Refused" if reason == INTERFACE else "Invalidated")
