@@ -319,3 +319,11 @@ def test_a_checkpoint_comes_back_from_disk_and_continues_bit_for_bit(world: Worl
 def test_a_checkpoint_without_liquids_is_refused(world: World, midway):
     with pytest.raises(ValueError, match="nothing of what the vessels hold"):
         world.load(replace(midway[0], wet=None))
+
+
+def test_a_balance_can_be_zeroed_under_an_empty_beaker(world: World):
+    block = world.prepare(replace(wet_setup(acid=Filling(45.0), beaker=Filling(20.0)), on_cell=(), noise=0.0))
+    reading = world.sense(readings=True).readings[0]
+    assert reading.value == pytest.approx(20.0, abs=0.05) and reading.stable
+    assert world.zero[BALANCE] == pytest.approx(9.81 * (0.050 + 0.055), rel=2e-4)
+    assert block.force.min() > 0.9 * world.zero[BALANCE]  # nothing is dropped on the pan again

@@ -302,8 +302,8 @@ class Laboratory:
         if plan.policy != EXPERT:
             isolated, deadline_s = plan.isolated, plan.deadline_s
             return make_policy(plan.policy, seeds.policy, plan.profile, isolated=isolated, deadline_s=deadline_s)
-        if self.fidelity == FAST:
-            return Performer(self.contract, lambda: self._referee.state, self._fast.needed)
+        if self.world.channels.vessels:
+            return Performer(self.contract, lambda: self._referee.state, self.world.needed)
         return Reference(self.contract, self._scene(), self.arm, seeds.policy)
 
     def _hands(self, instance: Any, seeds: Seeds) -> Hands | None:

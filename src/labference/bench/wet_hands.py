@@ -48,6 +48,8 @@ NOTHING_S = 0.25
 """How long an operation takes that cannot be carried out as the bench is [s]."""
 RINSE_S, MEASURE_S, STIR_S, WEIGH_S = 4.0, 60.0, 5.0, 4.0
 """How long operations go on unless told otherwise [s]."""
+AT_REST_S = 0.6
+"""Pause after something was put back, in which it comes to rest [s]."""
 TIP_OVER_FLOOR = 0.005
 """Height of a dipped tip over the inner floor of a vessel [m]."""
 FREE = 0.015
@@ -141,7 +143,8 @@ class WetHands:
             return (yield from wait(observation, NOTHING_S))
         (x, y, z), yaw = spot
         at = put_back(_kind(item), (x, y, z), yaw, self._hangs(item, yaw))
-        return (yield from place_side(self._arm, observation, at))
+        observation = yield from place_side(self._arm, observation, at)
+        return (yield from wait(observation, AT_REST_S))
 
     def _pour(self, observation: Observation, vessel: str, given: Mapping[str, float]) -> Script[Observation]:
         item = self.held

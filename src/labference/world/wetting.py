@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..truth.filling import WetSetup
-from ..truth.measurement import MASS
+from ..truth.measurement import MASS, Setup
 from .built import Built
 from .engine import mujoco
 from .faults import SetupError
@@ -56,14 +56,16 @@ class Wetting:
         self._empty = np.zeros(len(cups))
         self._weighed: tuple[float, ...] = (0.0,) * len(cups)
 
-    def fill(self, setup: Any) -> None:
-        """Fill the vessels as `setup` says, one without liquids leaving them empty; then weigh them."""
-        wet = setup if isinstance(setup, WetSetup) else WetSetup({}, {}, {})
+    def fill(self, setup: Setup, *, empty: bool = False) -> None:
+        """Fill the vessels as `setup` says, one without liquids or `empty` leaving them empty; then weigh them."""
+        wet = setup if isinstance(setup, WetSetup) and not empty else WetSetup({}, {}, {})
         try:
             self.plumbing.fill(wet)
         except ValueError as error:
             raise SetupError(str(error)) from error
-        self._empty = self._model.body_mass[self._bodies].copy()
+        nominal = self._built.nominal_mass
+        bodies = zip(self._built.vessels, self._bodies, strict=True)
+        self._empty = np.array([setup.masses.get(vessel.name, nominal[body]) for vessel, body in bodies])
         self._phase, self._changed = 0, False
         self._weigh(tuple(self.plumbing.masses))
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 ZEROING = 0.2
 """Time over which empty load cells are averaged [s]."""
+STANDING = 0.5
+"""Time that vessels on load cells are given to come to rest before those are zeroed [s]."""
 SETTLING, MORE_SETTLING, LONGEST_SETTLING = 3.0, 0.5, 6.0
 """Time that a prepared scene is given to come to rest: at first, again and again, and in all [s]."""
 AWHILE = 50
@@ -139,8 +141,15 @@ class World:
         self._dress(setup)
         self._command = np.array([*HOME, 0.0 if setup.held else STROKE])
         place(self._built, self._data, setup, aside=setup.on_cell)
+        if self._wet is not None:
+            # An empty vessel may stand on a pan that is zeroed; it comes to rest before, and stays there.
+            self._wet.fill(setup, empty=True)
+            self._advance(self._hold(round(STANDING / self.channels.timestep)))
         self._zero_cells()
-        place(self._built, self._data, setup)
+        if self._wet is not None:
+            self._wet.fill(setup)
+        if self._wet is None or setup.on_cell:
+            place(self._built, self._data, setup)
         self._ports = self._fresh_ports(setup)
         blocks = self._settle()
         self.tick = 0
