@@ -117,6 +117,7 @@ class FastWorld:
         self._pans = [self._surface_of(body) for _, body, _ in self.stock.cells]
         self._setup: Setup = WetSetup({}, {}, {})
         self.activity: Activity | None = None
+        self.then: dict[str, Where] | None = None
         self.zero: dict[str, float] = {}
         self.tick = 0
         self.dipped: tuple[Dipped, ...] = ()
@@ -332,7 +333,7 @@ class FastWorld:
 
     def _lay_out(self, setup: Setup) -> None:
         """Stand everything where it starts, with fresh instruments."""
-        self.activity = None
+        self.activity = self.then = None
         self.where = {name: Where((pose.x, pose.y, pose.z), UPRIGHT, pose.yaw) for name, pose in setup.items.items()}
         self._fixtures = np.array([_grid((p.x, p.y, p.z), _turn(p.yaw))[0] for p in self._fixed(setup)], np.int32)
         self._fixtures = self._fixtures.reshape(-1, 7)
@@ -396,15 +397,16 @@ class FastWorld:
         for index in range(steps):
             rows.keep(self)
             force[index] = self._forces()
-            self._flow(TIMESTEP, _SUBSTEPS)
+            self._flow(TIMESTEP, 1 if self._calm() else _SUBSTEPS)
             self.tick += 1
+            self.then = None
             if self.activity is None:
                 continue
             blind = bool(self._setup.faults) and bool(np.isnan(self._silenced(self.tick - 1, force[index])))
             shown = None if glimpse is None or blind else glimpse.look(float(force[index, 0]))
+            self.then = dict(self.where)
             if not self.activity.tick(self, shown):
-                self.activity = None
-                rows.changed = True
+                self.activity = self.then = None
                 return index + 1
         return steps
 
@@ -464,8 +466,7 @@ class _Rows:
         self._speeds: list[np.ndarray] = []
         self._touch = np.array(world.touch, np.uint16)
         self._opening = np.array([round(value / LENGTH) for value in world.opening], np.int32)
-        self._before = dict(world.where)
-        self.changed = False
+        self._before = world.where if world.then is None else world.then
 
     def keep(self, world: FastWorld) -> None:
         """Take down where things are at the beginning of a tick, and how fast they got there."""
