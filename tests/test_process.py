@@ -283,6 +283,27 @@ def test_a_child_does_not_outlive_its_parent(policy: str, number: signal.Signals
     assert gone(child)
 
 
+def test_workers_and_their_children_do_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
+    before = sleepers()
+    settings = ["--policy", "rogue:Swinging", "--episodes", "400", "--budget", "20", "--workers", "2"]
+    program = "from labference.cli import main; main()"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, "run", BASIC, *settings, "--out", str(tmp_path / "out")],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 90
+        while len(below(parent.pid)) < 2 or len(list((tmp_path / "out").glob("episode-*/*/scores.json"))) < 2:
+            assert time.monotonic() < until and parent.poll() is None
+            time.sleep(0.1)
+        started = below(parent.pid) | (sleepers() - before)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert len(started) >= 4 and all(map(gone, started))
+
+
 def below(parent: int) -> set[int]:
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]

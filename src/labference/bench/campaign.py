@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -26,6 +25,7 @@ from labference.wire import PROFILES, Refusal, ServiceFault
 from .clock import identity_of
 from .laboratory import Laboratory, Result, check_fidelity
 from .plan import Plan
+from .workers import begin_worker
 
 RENDERINGS = ("fast", "quality")
 LONGEST_DEADLINE_S = 1e6
@@ -122,7 +122,7 @@ def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
             yield _episode(plan, index, out)
         return
     dismiss()  # each worker has a child of its own
-    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=begin_worker)
     try:
         waiting = iter(todo)
         ahead = deque(pool.submit(_episode, plan, index, out) for index in islice(waiting, workers + 1))
@@ -157,8 +157,3 @@ def agreed(out: Path) -> dict[str, Any]:
 def _laboratory(task: str, render: str, fidelity: str) -> Laboratory:
     """Build the laboratory once per process; compiling it costs more than an episode."""
     return Laboratory(task, render, fidelity)
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent: it stops handing out episodes, and those under way finish."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from .checkpoint import FACTS, Handoff, confirm, load, matches, save
 from .laboratory import Laboratory, Unsupported, invalid
 from .plan import Plan, profile_digest
 from .system import System
+from .workers import begin_worker
 
 PREFIX, DRAFT = "prefix", "prefix.draft"
 """Records of the prefix in the folder of the checkpoint, and where they are until they are verified."""
@@ -151,7 +151,7 @@ def _results(registration: Registration, plan: Plan, out: Path, workers: int) ->
             yield from _start(registration, plan, out, number)
         return
     dismiss()  # each worker has a child of its own
-    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=begin_worker)
     try:
         waiting = iter(todo)
         jobs = deque(pool.submit(_start, registration, plan, out, number) for number in islice(waiting, workers + 1))
@@ -260,8 +260,3 @@ def _finished(path: Path) -> bool:
 @lru_cache(maxsize=2)
 def _laboratory(task: str) -> Laboratory:
     return Laboratory(task)
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent: it stops handing out starts, and those under way finish."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
