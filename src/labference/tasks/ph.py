@@ -53,12 +53,15 @@ ALKALINITY = (1.6e-3, 2.4e-3)
 """Alkalinity of the water [mol/kg] where only pH is asked for."""
 HARD, SOFT = (2.7e-3, 3.3e-3), (0.9e-3, 1.3e-3)
 """Alkalinities of hard and soft water [mol/kg]: EC about 410 and 160 uS/cm."""
+ACIDIC = ("acidified", "soft")
+"""Waters to which somebody has added hydrochloric acid."""
 ACIDIFIED = 1.0e-4
 """Hydrochloric acid above the alkalinity of acidified water [mol/kg]: pH about 4."""
 ACIDS = {"HCl": (0.010, 0.014), "CH3COOH": (0.015, 0.020)}
 """Acids that the tube may hold, and how strong they may be [mol/kg]."""
-BASES, SALTS = (0.008, 0.012), (0.016, 0.024)
-"""Strength of the base NaOH, and of the salt NaCl [mol/kg]."""
+BASES, SALTS = {"high": (0.0018, 0.0026), "low": (0.006, 0.009)}, (0.016, 0.024)
+"""Strengths of the base NaOH where pH starts high or low, and of the salt NaCl [mol/kg]: a pour can be dosed from about
+1 g, and the tolerances of pH are some tenths of a gram wide."""
 START_G, JOINT_START_G = (55.0, 65.0), (45.0, 50.0)
 """What the beaker holds at the start [g], for pH alone and with EC."""
 FILL_G, RINSE_G = (44.0, 48.0), 80.0
@@ -75,7 +78,6 @@ BUDGET_STEPS, JOINT_BUDGET_STEPS = 48_000, 96_000
 """Control steps per episode: 40 and 80 min."""
 MEASURE_S = 180.0
 """How long the reference executor measures [s]."""
-GAINS = {"kp": 0.35, "kd": 0.52, "pre_stop": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ class Regulation(WetBench):
         """Draw water, stocks and masses."""
         ranges = {"hard": HARD, "soft": SOFT}
         acid = str(rng.choice(sorted(ACIDS)))
-        spans = (ACIDS[acid], BASES, SALTS)
+        spans = (ACIDS[acid], BASES["low" if stratum.water in ACIDIC else "high"], SALTS)
         a, b, c = (float(rng.uniform(*span)) for span in spans)
         fills = tuple(float(value) for value in rng.uniform(*FILL_G, size=len(self.tubes)))
         grams = float(rng.uniform(*(JOINT_START_G if self.joint else START_G)))
@@ -214,9 +216,9 @@ class Regulation(WetBench):
             asked += f" and EC {kind.ec:.0f} uS/cm with a tolerance of {EC_TOLERANCE:g} uS/cm"
         names = ", ".join(repr(name) for name in self.tubes)
         instruction = (
-            f"Bring the water in the beaker to {asked}. Add from the tubes {names}; their strengths are not known. Stir "
-            "after every addition, then measure until the reading has settled; only such a reading counts, and nothing "
-            "is added before it. Rinse the probe before it is put back, and before it enters a liquid that has "
+            f"Bring the water in the beaker to {asked}. Add from the tubes {names}, whose strengths are not known. "
+            "Stir after every addition, then measure until the reading has settled; only such a reading counts, and "
+            "nothing is added before it. Rinse the probe before it is put back, and before it enters a liquid that has "
             "changed. Add no acid when pH is below the wanted range, and no base when it is above. The beaker holds "
             f"{CAPACITY_G:g} g. Finish with a reading within the range, everything put back and the hand empty."
         )
@@ -315,7 +317,7 @@ class Regulation(WetBench):
         if operation.kind != "pour":
             return {}
         by_ph = operation.item in (ACID, BASE)
-        return {"ph": state.target_ph, **GAINS} if by_ph else {"ec": state.target_ec, **GAINS}
+        return {"ph": state.target_ph} if by_ph else {"ec": state.target_ec}
 
     def violation(self, state: State, event: Event) -> str | None:
         """No acid below the wanted range and no base above it, no unrinsed probe, nothing over the rim."""
@@ -345,7 +347,7 @@ class Regulation(WetBench):
 def _water(instance: Instance) -> tuple[tuple[str, float], ...]:
     """Return what is dissolved in the water of an instance [mol per kg]."""
     amounts = dict[str, float]((formula, share * instance.alkalinity) for formula, share in TAP)
-    if instance.kind.water in ("acidified", "soft"):
+    if instance.kind.water in ACIDIC:
         amounts["HCl"] = instance.alkalinity + ACIDIFIED
     return tuple(sorted(amounts.items()))
 

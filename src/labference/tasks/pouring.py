@@ -49,8 +49,6 @@ ZERO_G = 0.1001
 """What a balance may show that need not be tared [g]."""
 BUDGET_STEPS = 6000
 """Control steps per episode: 5 min."""
-GAINS = {"kp": 0.35, "kd": 0.52, "pre_stop": 0.2}
-"""How the reference executor pours: kp [deg/s/g], kd [deg/g], pre-stop [g]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +199,7 @@ class PouringTask(WetBench):
         """Return what is missing."""
         if operation.kind != "pour" or state.shown is None:
             return {}
-        return {"grams": state.amount - state.shown, **GAINS}
+        return {"grams": state.amount - state.shown}
 
     def violation(self, state: State, event: Event) -> str | None:
         """Nothing falls off the bench, and nothing is spilt."""
