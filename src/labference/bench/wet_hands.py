@@ -50,7 +50,7 @@ RINSE_S, MEASURE_S, STIR_S, WEIGH_S = 4.0, 60.0, 5.0, 4.0
 """How long operations go on unless told otherwise [s]."""
 AT_REST_S = 0.6
 """Pause after something was put back, in which it comes to rest [s]."""
-TIP_OVER_FLOOR = 0.005
+TIP_OVER_FLOOR = 0.006
 """Height of a dipped tip over the inner floor of a vessel [m]."""
 FREE = 0.015
 """A hole with no tube nearer than this is free [m]."""

@@ -20,3 +20,7 @@ class Contact:
     priority: int = 0
     solref: tuple[float, float] = (0.004, 1.0)
     solimp: tuple[float, float, float, float, float] = (0.95, 0.99, 0.0005, 0.5, 2.0)
+
+
+GRIP = Contact(friction=(1.0, 0.01, 0.0005), condim=4, priority=2, solimp=(0.99, 0.999, 0.0005, 0.5, 2.0))
+"""What fingers hold for minutes; with the softness of their pads, a probe sinks by 22 um/s."""

@@ -13,6 +13,7 @@ from ...wire.glassware import (
     RACK_HEIGHT,
     RACK_PLACES,
     TUBE_BOTTOM,
+    TUBE_GRIP,
     TUBE_LENGTH,
     TUBE_MASS,
     TUBE_RADIUS,
@@ -20,7 +21,7 @@ from ...wire.glassware import (
     tube_place,
 )
 from .beaker import GLASS
-from .contact import Contact
+from .contact import GRIP, Contact
 from .sockets import WALL, grid
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ FEET, FOOT = 6, 0.0030
 """Number and radius [m] of the balls that a tube stands on: a rounded bottom stands by luck."""
 RAISED = 0.0010
 """Gap between the rounded body and the surface that the feet stand on [m]."""
+HELD = 0.020
+"""Half the length around the grip where fingers hold it [m]."""
 LOOSE = 0.0020
 """Gap between a tube and the wall of a hole of the rack [m]."""
 GRIPPED = Contact(friction=(0.6, 0.005, 0.0001), condim=4, solimp=(0.95, 0.99, 0.001, 0.5, 2.0))
@@ -52,12 +55,15 @@ class ReagentTube:
     text: str = ""
 
     def add(self, bench: Bench) -> None:
-        """Draw a capsule on feet that looks like hollow glass, and register it as a vessel."""
+        """Draw capsules on feet that look like hollow glass, and register it as a vessel."""
         tube = bench.item(self.name)
         r, length = TUBE_RADIUS, TUBE_LENGTH
         bench.gripped(self.name, r)
         mass = {part: share * TUBE_MASS for part, share in SHARES.items()}
-        bench.capsule(tube, r, r + RAISED, length - r, look=None, mass=mass["body"], solid=ROLLING)
+        low, high = TUBE_GRIP - HELD, TUBE_GRIP + HELD
+        for start, stop, contact in ((r + RAISED, low, ROLLING), (low, high, GRIP), (high, length - r, ROLLING)):
+            share = (stop - start) / (length - 2 * r - RAISED)
+            bench.capsule(tube, r, start, stop, look=None, mass=share * mass["body"], solid=contact)
         for k in range(FEET):
             angle = 2 * math.pi * k / FEET
             at = ((r - FOOT) * math.cos(angle), (r - FOOT) * math.sin(angle), FOOT)

@@ -23,7 +23,7 @@ from ...wire.glassware import (
     ROD_MASS,
     ROD_RADIUS,
 )
-from .contact import Contact
+from .contact import GRIP, Contact
 from .sockets import WALL, grid
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _tool(bench: Bench, body: Any, shaft: float, collar: float, handle: float, l
     low = shaft + 0.0004
     bench.capsule(body, shaft, low, collar, look=None, mass=(1 - HANDLE_SHARE) * mass, solid=HELD)
     middle = (0.0, 0.0, (collar + length) / 2)
-    bench.cylinder(body, handle, length - collar, middle, look=None, mass=HANDLE_SHARE * mass, solid=HELD)
+    bench.cylinder(body, handle, length - collar, middle, look=None, mass=HANDLE_SHARE * mass, solid=GRIP)
     ring = 0.6 * shaft
     for k in range(4):
         angle = math.pi * (k + 0.5) / 2
