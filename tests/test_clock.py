@@ -14,6 +14,7 @@ from conftest import BASIC, Attempt, without_runtime
 from labference.bench.campaign import register
 from labference.bench.campaign import run as run_campaign
 from labference.bench.clock import identity_of, pace
+from labference.bench.episode import STATEMENTS
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.records.reader import read_run
@@ -82,6 +83,29 @@ def test_new_evidence_while_thinking_makes_an_answer_stale(laboratory: Laborator
     assert all(not entry["applied"] for entry in ended.actions if entry["late"])
 
 
+@pytest.mark.parametrize("budget", [9, 10, 11])
+def test_the_end_of_the_budget_overtakes_an_answer_in_its_last_period(under: Run, budget: int) -> None:
+    ended = under("latency:0.5", Stop(), budget=budget)
+    assert ended.result.reason == ("stopped" if budget > 10 else "budget")
+    assert [entry["late"] for entry in ended.actions] == [budget <= 10]
+    assert audit(ended.run.path).difference is None
+
+
+def test_a_late_wait_is_still_a_wait_between_statements(under: Run) -> None:
+    """Agents are told so, too."""
+    many = [Report(Operation("wait"))] * STATEMENTS
+    ended = under("latency:0.1:0.05", *many, Wait(0.5), *many, policy="ReportingAnswers")
+    assert all(entry["late"] for entry in ended.actions)
+    assert ended.result.reason == "budget"
+    assert under("latency:0.1:0.05", *many, many[0], policy="ReportingAnswers").result.reason == "interface_failure"
+
+
+def test_an_answer_slower_than_any_may_be_is_later_than_every_limit() -> None:
+    live = pace("real-time:60", 0)
+    assert live.charge(1, 59.9) <= live.limit_s < live.charge(1, 100.0)
+    assert periods(live.charge(1, 100.0), 20.0) == 60 * 20
+
+
 @pytest.mark.parametrize("clock", ["paused", "latency:0.26", "latency:0.3:0.2", "latency:2", "real-time"])
 def test_the_audit_replays_a_run_under_any_clock(under: Run, clock: str) -> None:
     ended = under(clock, here(4), here(9), Wait(0.5), Stop())
@@ -124,6 +148,18 @@ def test_wall_time_becomes_simulated_time_and_its_record_can_be_replayed(
         assert audit(two.path).difference is None
 
 
+def test_a_refusal_after_thinking_is_the_same_refusal_in_a_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab_policies.Answers, "says", (Report(Operation("wait")),) * (STATEMENTS + 1))
+    plan = Plan(BASIC, "lab_policies:ReportingAnswers", 1, budget=100, clock="latency:0.1")
+    (live,) = run_campaign(plan, tmp_path / "live")
+    (again,) = run_campaign(replace(plan, clock=f"replay:{tmp_path / 'live'}"), tmp_path / "again")
+    assert live.reason == again.reason == "interface_failure"
+    for name in ("events.jsonl", "measurements.bin"):
+        assert (live.path / name).read_bytes() == (again.path / name).read_bytes()
+
+
 def test_a_replay_needs_a_finished_episode_and_the_same_answers(tmp_path: Path, laboratory: Laboratory) -> None:
     plan = Plan(BASIC, "still", 1, budget=60, clock="latency:0.1")
     list(run_campaign(plan, tmp_path / "live"))
@@ -137,7 +173,7 @@ def test_a_replay_needs_a_finished_episode_and_the_same_answers(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     "clock",
-    ["", "fast", "paused:1", "real-time:-1", "real-time:nan", "latency", "latency:x", "latency:1:2:3", "replay:"],
+    ["", "fast", "paused:", "paused:1", "real-time:-1", "real-time:nan", "latency", "latency:x", "latency:1:2:3", "replay:"],
 )
 def test_a_clock_that_is_none_is_refused_in_one_sentence(tmp_path: Path, clock: str) -> None:
     with pytest.raises(PlanError, match=r"latency:0\.25"):
@@ -147,6 +183,11 @@ def test_a_clock_that_is_none_is_refused_in_one_sentence(tmp_path: Path, clock: 
 def test_a_folder_without_a_clock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="no clock to replay"):
         identity_of(f"replay:{tmp_path}")
+
+
+def test_a_run_that_replays_nothing_does_not_say_that_it_does(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="names no records to replay; replay:FOLDER would work"):
+        register(Plan(BASIC, "still", 1, clock="real-time:2, replayed"), tmp_path / "out")
 
 
 def test_runs_under_different_clocks_are_different_experiments(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ class Pace:
 
 
 PAUSED = Pace(lambda observation, seconds: 0.0)
+SLOWEST_S = math.nextafter(LONGEST_S, math.inf)
+"""What an answer that took longer than any may is charged [s]: more than every limit, and no control period more."""
 
 
 def pace(name: str, index: int) -> Pace:
@@ -36,7 +38,7 @@ def pace(name: str, index: int) -> Pace:
         case "paused":
             return PAUSED
         case "real-time":
-            return Pace(lambda observation, seconds: min(seconds, LONGEST_S), clock.limit_s)
+            return Pace(lambda observation, seconds: min(seconds, SLOWEST_S), clock.limit_s)
         case "latency":
             return Pace(lambda observation, seconds: clock.cost_s, clock.limit_s)
         case _:
@@ -45,6 +47,8 @@ def pace(name: str, index: int) -> Pace:
 
 def identity_of(name: str) -> str:
     """Return the clock as a run's identity states it: a replay is of a clock, wherever its records lie."""
+    if name.endswith(REPLAYED):
+        raise PlanError(f"The clock {name!r} names no records to replay; replay:FOLDER would work.")
     clock = parse(name)
     return recorded(Path(clock.source)).removesuffix(REPLAYED) + REPLAYED if clock.kind == "replay" else name
 

@@ -257,6 +257,7 @@ class Episode:
             for taken in self.system.taken():
                 self.recorder.request(taken)
         admitted = admit(answer, self.spec, self.goal, wants)
+        self._check(admitted.act)
         charge = self._pace.charge(self._courier.delivered, seconds)
         if self._think(charge):
             self._accept(admitted, seconds, charge)
@@ -274,14 +275,31 @@ class Episode:
     def _think(self, charge: float) -> bool:
         """Let `charge` seconds pass while the robot holds its command; return whether the answer still holds.
 
-        It does not where it comes later than the clock allows, or where new evidence came meanwhile.
+        It does not where it comes later than the clock allows, or where new evidence, the end of the episode or a turn
+        of the environment came meanwhile.
         """
         tick, left = self.world.tick, periods(charge, self.spec.rate_hz)
-        while left > 0:
-            if self.referee.completed or self.referee.due or self._steps >= self._budget:
-                return False
+        while left > 0 and not self._overtaken():
             left -= self._advance(HOLD, min(left, self.world.stride, self._budget - self._steps))
-        return charge <= self._pace.limit_s and not (self.world.tick > tick and self.referee.pending)
+        if self.world.tick > tick and (self._overtaken() or self.referee.pending):
+            return False
+        return charge <= self._pace.limit_s
+
+    def _overtaken(self) -> bool:
+        """Return whether something comes before any answer."""
+        return self.referee.completed or self.referee.due or self._steps >= self._budget
+
+    def _check(self, act: Act) -> None:
+        """Refuse what this bench cannot do, before any time passes for it."""
+        if isinstance(act, Move) and not self.world.moves:
+            raise Refusal("unsupported", "No arm follows commands in the fast laboratory; send Perform, Wait or Stop.")
+        if isinstance(act, Perform) and self._hands is None:
+            raise Refusal("unsupported", "This bench lends nobody its hands; send Move, Wait, Report or Stop.")
+        self._statements = self._statements + 1 if isinstance(act, STATEMENT) else 0
+        if self._statements > STATEMENTS:
+            raise Refusal(
+                "too_many", f"{self._statements} statements in a row; at most {STATEMENTS} without a Move or Wait."
+            )
 
     def _expire(self, admitted: Admitted, seconds: float, charge: float) -> None:
         """Record an answer that came too late; none of it is carried out."""
@@ -296,15 +314,8 @@ class Episode:
     def _accept(self, admitted: Admitted, seconds: float, charge: float) -> None:
         """Queue a motion or a wait; score a statement at once."""
         act, tick = admitted.act, self.world.tick
-        if isinstance(act, Move) and not self.world.moves:
-            raise Refusal("unsupported", "No arm follows commands in the fast laboratory; send Perform, Wait or Stop.")
         self._look = act.look if isinstance(act, Move | Wait) else not self.system.capabilities.sites
         commands = act.commands if isinstance(act, Move) else np.empty((0, self.spec.size))
-        self._statements = self._statements + 1 if isinstance(act, STATEMENT) else 0
-        if self._statements > STATEMENTS:
-            raise Refusal(
-                "too_many", f"{self._statements} statements in a row; at most {STATEMENTS} without a Move or Wait."
-            )
         self._answer = Answer(act, tick, self._courier.delivered, admitted.clipped, seconds, commands, charge)
         match act:
             case Move():
@@ -344,8 +355,7 @@ class Episode:
 
     def _lend(self, act: Perform, tick: int) -> None:
         """Let the bench's hands carry out an operation, to its end; the choice is made."""
-        if self._hands is None:
-            raise Refusal("unsupported", "This bench lends nobody its hands; send Move, Wait, Report or Stop.")
+        assert self._hands is not None  # refused otherwise
         self._judged(self.referee.perform(act.operation, tick))
         parameters = {parameter.name: parameter.value for parameter in act.parameters}
         self._executor = self._hands(self._unseen(), act.operation, parameters)

@@ -33,9 +33,9 @@ class Clock:
 
 def parse(name: str) -> Clock:
     """Return the clock called `name`; `PlanError` where there is none."""
-    kind, _, rest = name.removesuffix(REPLAYED).partition(":")
+    kind, colon, rest = name.removesuffix(REPLAYED).partition(":")
     match kind:
-        case "paused" if not rest:
+        case "paused" if not colon:
             return Clock("paused")
         case "real-time":
             return Clock("real-time", limit_s=_limit(rest, name))
