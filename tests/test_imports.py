@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import labevolver
 import labference
 
 PACKAGE = Path(labference.__file__).parent
@@ -32,6 +33,10 @@ ALLOWED = {
 }
 """Room -> rooms it may import, itself apart. `cli`, `doctor` and the package itself may import anything."""
 FREE = ("cli", "doctor", "__init__", "__main__")
+AGENT = ROOT / "labevolver"
+AGENT_MAY = ("wire", "motion", "sight")
+"""Rooms of labference that labevolver may import; its `experiments` and `cli` may import anything."""
+AGENT_FREE = ("experiments", "cli")
 PHYSICS = {"world", "motion", "bench"}
 """Rooms that may import MuJoCo."""
 PLAIN_DATA = ("wire/panda.py", "wire/labware.py")
@@ -74,6 +79,20 @@ def offences(path: Path, root: Path) -> list[str]:
     return bad
 
 
+def agent_offences(path: Path, root: Path) -> list[str]:
+    """Return the imports of a file of labevolver that open another door of labference than its three, a line each."""
+    parts = path.relative_to(root).with_suffix("").parts
+    if parts[1] in AGENT_FREE:
+        return []
+    bad = []
+    for line, name in imports(path, root):
+        words = name.split(".")
+        behind = words[0] == "labference" and (len(words) < 2 or words[1] not in AGENT_MAY)
+        if behind or words[0] in ("mujoco", "tests"):
+            bad.append(f"{path.relative_to(root).as_posix()}:{line} imports {name}")
+    return bad
+
+
 def _version(words: list[str]) -> bool:
     """Return whether only the package itself is imported, for its version."""
     return words == ["labference"]
@@ -93,6 +112,35 @@ def test_every_room_is_in_the_table() -> None:
 def test_no_room_imports_what_the_table_does_not_allow() -> None:
     found = [offence for path in files() for offence in offences(path, ROOT)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_the_agent_opens_three_doors_of_labference_only() -> None:
+    found = [offence for path in sorted(AGENT.rglob("*.py")) for offence in agent_offences(path, ROOT)]
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "refused"),
+    [
+        ("from labference.wire import Goal", False),
+        ("import labference.sight.tubes", False),
+        ("from labference.truth import measurement", True),
+        ("from labference import world", True),
+        ("import labference", True),
+        ("def f():\n    from labference.bench import oracle", True),
+        ("import mujoco", True),
+        ("from ..bank import Bank", False),
+    ],
+)
+def test_a_door_that_the_agent_may_not_open_is_reported(tmp_path: Path, source: str, refused: bool) -> None:
+    path = tmp_path / "labevolver" / "gate" / "physics.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(source)
+    assert bool(agent_offences(path, tmp_path)) == refused
+    free = tmp_path / "labevolver" / "experiments" / "pouring.py"
+    free.parent.mkdir()
+    free.write_text(source)
+    assert not agent_offences(free, tmp_path)
 
 
 def test_tasks_know_declarations_of_parts_and_no_other_corner_of_the_laboratory() -> None:
@@ -159,6 +207,10 @@ def test_rooms_that_count_and_tell_load_without_the_physics_engine(modules: str)
     program = f"import sys, {first}\n{call}\nassert 'mujoco' not in sys.modules, 'mujoco was imported'"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_both_packages_of_the_distribution_tell_one_version() -> None:
+    assert labevolver.__version__ == labference.__version__
 
 
 def test_the_package_itself_loads_nothing_heavy() -> None:
