@@ -270,6 +270,12 @@ def test_out_of_reach_is_a_sentence_and_no_mistake(start: Start) -> None:
         ("move", {}, "needs a position, joints, or an opening"),
         ("move", {"position": [0.4, 0.0]}, "move: position has 2 entries; a list of 3 numbers"),
         ("move", {"position": [0.4, 0.0, None]}, r"position\[2\] is None"),
+        (
+            "move",
+            {"position": [1e8, 0.0, 0.3]},
+            r"move: position\[0\] is 100000000.0; a number from -2 to 2 would work",
+        ),
+        ("wait", {"seconds": 10**5000}, "seconds is too long to show; a number from 0.05 to 60 would work"),
         ("move", {"position": [0.4, 0.0, 0.3], "joints": [0.0] * 7}, "not both"),
         ("move", {"position": [0.4, 0.0, 0.3], "yaw": 0, "rotation": [0, 1, 0, 0]}, "yaw or rotation"),
         ("move", {"position": [0.4, 0.0, 0.3], "rotation": [0, 0, 0, 0]}, "quaternion of length 0"),
@@ -347,6 +353,7 @@ def test_statements_in_a_row_are_refused_before_the_bench_refuses_them(start: St
     replies = [bridge.report_choice("wait") for _ in range(STATEMENTS + 1)]
     assert all("error" not in reply for reply in replies[:-1])
     assert "wait or move before the next one" in replies[-1]["error"]
+    assert "result" in bridge.commit("add", "10 g", "pan"), "a commitment is no statement until its motion begins"
     bridge.wait(0.5)
     assert "result" in bridge.report_state(facts={"steady": True})
     assert "result" in bridge.report_geometry(
@@ -536,6 +543,14 @@ def test_thinking_costs_simulated_time_where_the_clock_says_so(start: Start) -> 
     reply = bridge.move(opening=0.05)
     assert "late" not in reply and reply["result"]["applied"] == reply["result"]["sent"] == 8
     assert reply["sim_time"] == pytest.approx(0.9)
+
+
+def test_a_late_wait_between_statements_counts_at_the_seat_as_it_does_at_the_bench(start: Start) -> None:
+    bridge = start(plan=replace(PLAN, clock="latency:0.1:0.05"))
+    for act in (lambda: bridge.wait(0.5), bridge.finish):
+        assert [bridge.report_choice("wait")["late"] for _ in range(STATEMENTS)] == [True] * STATEMENTS
+        assert act()["late"]
+    assert "result" in bridge.report_choice("wait")
 
 
 def test_a_limit_ends_an_episode_in_which_every_answer_is_late(start: Start) -> None:

@@ -173,7 +173,18 @@ def test_a_replay_needs_a_finished_episode_and_the_same_answers(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     "clock",
-    ["", "fast", "paused:", "paused:1", "real-time:-1", "real-time:nan", "latency", "latency:x", "latency:1:2:3", "replay:"],
+    [
+        "",
+        "fast",
+        "paused:",
+        "paused:1",
+        "real-time:-1",
+        "real-time:nan",
+        "latency",
+        "latency:x",
+        "latency:1:2:3",
+        "replay:",
+    ],
 )
 def test_a_clock_that_is_none_is_refused_in_one_sentence(tmp_path: Path, clock: str) -> None:
     with pytest.raises(PlanError, match=r"latency:0\.25"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,6 @@ def digested(value: Any) -> Any:
 def _plain(arguments: object) -> Any:
     """Return arguments as they can be recorded; what no tool takes is named by its type only."""
     try:
-        return strict.plain(arguments)
-    except (TypeError, RecursionError):
+        return json.loads(strict.line(arguments))
+    except (TypeError, ValueError, RecursionError):
         return {"unreadable": type(arguments).__name__}

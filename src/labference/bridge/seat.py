@@ -73,6 +73,7 @@ class Seat:
 
     def finish(self) -> None:
         """Declare the task finished: raises `Over`, or `ToolError` where the clock called it late."""
+        self._statements = 0
         observation = self.session.answer(Stop())
         if observation is None:
             raise Over
@@ -109,6 +110,10 @@ class Seat:
         """Refuse what the bench would refuse."""
         if isinstance(act, STATEMENT) and self._statements >= STATEMENTS:
             raise ToolError(f"{STATEMENTS} statements in a row were made; wait or move before the next one.", bad=False)
+        self.admit(act)
+
+    def admit(self, act: Act) -> None:
+        """Refuse what the bench could not make sense of."""
         try:
             admit(act, self.session.spec, self.session.goal, self.session.capabilities)
         except Refusal as refusal:

@@ -52,10 +52,11 @@ def _number(description: str, low: float, high: float) -> Schema:
     return {"type": "number", "minimum": low, "maximum": high, "description": description}
 
 
-def _numbers(description: str, count: int) -> Schema:
+def _numbers(description: str, count: int, low: float | None = None, high: float | None = None) -> Schema:
+    bounds = {} if low is None or high is None else {"minimum": low, "maximum": high}
     return {
         "type": "array",
-        "items": {"type": "number"},
+        "items": {"type": "number", **bounds},
         "minItems": count,
         "maxItems": count,
         "description": description,
@@ -73,7 +74,11 @@ OPERATION = {
     "item": _text("With which item, one of the goal's items; empty for wait and stop."),
     "place": _text("Where to, one of the goal's places, or empty."),
 }
-POSITION = _numbers("Tool centre point x, y, z in the robot base frame [m]; the bench is at z = 0.", 3)
+FARTHEST = 2.0
+"""Bound of a position that a motion is made to [m]; no arm of this kind reaches half as far."""
+POSITION = _numbers(
+    "Tool centre point x, y, z in the robot base frame [m]; the bench is at z = 0.", 3, -FARTHEST, FARTHEST
+)
 YAW = _number("Turn of the downward hand about the vertical [rad]; at 0 the fingers close along y.", -3.2, 3.2)
 OPENING = _number("Distance between the finger pads [m], 0 closed.", 0.0, 0.08)
 TRANSIT = _number("Height of the tool centre point while travelling [m], above everything on the way.", 0.02, 0.6)
@@ -358,5 +363,8 @@ def _wanted(schema: Schema) -> str:
 
 def _short(value: object) -> str:
     """Return a value as it can stand in a sentence."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits
+        text = "too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."

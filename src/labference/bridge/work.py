@@ -123,7 +123,7 @@ class Work:
 
     def _commit(self, given: Found) -> Found:
         operation = _operation(given)
-        self._seat.check(Report(operation))
+        self._seat.admit(Report(operation))
         self._seat.commits = operation
         return {"commits": str(operation)}
 
