@@ -20,6 +20,11 @@ BUILT_IN = {
     "dropper": "labference.policies.damaged:Dropper",
     "misplacer": "labference.policies.damaged:Misplacer",
     "still": "labference.policies.still:Still",
+    "fixed_pd": "labference.policies.pouring_pd:FixedPD",
+    "adaptive_pd": "labference.policies.pouring_pd:AdaptivePD",
+    "best_pd": "labference.policies.pouring_pd:BestPD",
+    "act": "labference.policies.dosing:Act",
+    "secant": "labference.policies.dosing:Secant",
 }
 """Unprivileged systems; `expert` is made by the bench, because it reads the truth."""
 CLIENTS = {
