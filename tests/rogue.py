@@ -146,6 +146,17 @@ class Forks(Rogue):
         os._exit(4)
 
 
+class AnswersTwice(Rogue):
+    """Fork, and let both halves answer; one of them ends soon."""
+
+    def misbehave(self) -> Act:
+        if half := os.fork():
+            os.waitpid(half, 0)
+        else:
+            threading.Timer(0.2, os._exit, [0]).start()
+        return Wait(0.1)
+
+
 class ClosesEverything(Rogue):
     def misbehave(self) -> Act:
         os.closerange(3, 1000)

@@ -104,6 +104,18 @@ def test_after_a_fault_nobody_is_asked_again_in_the_same_episode() -> None:
     system.close()
 
 
+def test_an_answer_to_another_question_is_never_used() -> None:
+    system = make_policy("rogue:AnswersTwice", 0, isolated=True)
+    system.open()
+    system.reset(GOAL, JOINT, "session")
+    system.act(observation())
+    system.act(observation())
+    time.sleep(1)  # for the second answer of the two to lie there
+    with pytest.raises(ServiceFault, match="was answered with the answer to question"):
+        system.act(observation())
+    system.close()
+
+
 # --- what is the same as in process
 
 

@@ -6,18 +6,16 @@ import io
 import os
 import select
 import signal
-import struct
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from labference.policies import UnknownPolicy, find_policy
+from labference.policies.remote.child import HEAD
 from labference.policies.remote.limits import LARGEST_FRAME
 from labference.wire import Policy, Refusal, Witness, codec
 from labference.wire.call import packed
-
-LENGTH = struct.Struct("<Q")
 
 
 class Host:
@@ -68,19 +66,26 @@ def main() -> None:
         os.set_inheritable(end, False)  # a program that the policy starts is none of ours
     _hold(lifeline)
     source, sink = io.FileIO(requests), io.FileIO(replies, "w")
-    name, paths = codec.decode(_read(source))
+    number, message = _read(source)
+    name, paths = codec.decode(message)
     sys.path[:] = paths
-    _write(sink, b"")
+    _write(sink, number, b"")
     host = Host(name)
-    while message := _read(source):
+    while True:
+        number, message = _read(source)
+        if not message:
+            return
         method, *arguments = codec.decode(message)
-        _write(sink, host.answer(method, tuple(arguments)))
+        _write(sink, number, host.answer(method, tuple(arguments)))
 
 
-def _read(source: io.FileIO) -> bytes | bytearray:
-    """Return the next frame, empty at the end of all."""
-    head = _exactly(source, LENGTH.size)
-    return _exactly(source, LENGTH.unpack(head)[0]) if head else head
+def _read(source: io.FileIO) -> tuple[int, bytes | bytearray]:
+    """Return the number of the next question and its frame, empty at the end of all."""
+    head = _exactly(source, HEAD.size)
+    if not head:
+        return 0, head
+    size, number = HEAD.unpack(head)
+    return number, _exactly(source, size)
 
 
 def _exactly(source: io.FileIO, size: int) -> bytes | bytearray:
@@ -95,11 +100,11 @@ def _exactly(source: io.FileIO, size: int) -> bytes | bytearray:
     return found
 
 
-def _write(sink: io.FileIO, message: bytes) -> None:
-    for part in (LENGTH.pack(len(message)), message):
-        view = memoryview(part)
-        while view:
-            view = view[sink.write(view) or 0 :]
+def _write(sink: io.FileIO, number: int, message: bytes) -> None:
+    """Answer question `number`; in one piece, lest a process that the policy forked writes in between."""
+    view = memoryview(HEAD.pack(len(message), number) + message)
+    while view:
+        view = view[sink.write(view) or 0 :]
 
 
 def _hold(lifeline: int) -> None:

@@ -24,8 +24,8 @@ from labference.wire.call import too_long
 
 from .limits import LARGEST_FRAME, quoted
 
-LENGTH = struct.Struct("<Q")
-"""Each frame is preceded by its length [bytes]."""
+HEAD = struct.Struct("<QQ")
+"""Each frame is preceded by its length [bytes] and the number of its question, which the answer repeats."""
 PIPE_SIZE = 1 << 20
 """Wanted size of the buffer of a pipe [bytes], where it can be set: a picture should not take a hundred switches."""
 GLANCE_S = 0.05
@@ -59,6 +59,7 @@ class Child:
         finally:
             for end in its_ends:
                 os.close(end)
+        self._asked = 0
         os.set_blocking(self._requests, False)
         os.set_blocking(self._replies, False)
         assert self._process.stdout is not None  # it was asked for
@@ -77,12 +78,17 @@ class Child:
         if not self.alive:
             raise ServiceFault(f"{self._name!r} has ended and is not asked again.")
         until = time.monotonic() + deadline_s
+        self._asked += 1
         try:
-            self._send(LENGTH.pack(len(message)), until)
+            self._send(HEAD.pack(len(message), self._asked), until)
             self._send(message, until)
-            (size,) = LENGTH.unpack(self._receive(LENGTH.size, until))
+            size, number = HEAD.unpack(self._receive(HEAD.size, until))
             if size > LARGEST_FRAME:
                 raise Refusal("too_long", too_long(size, LARGEST_FRAME))
+            if number != self._asked:  # it forked, and both halves answer
+                raise ServiceFault(
+                    f"Question {self._asked} to {self._name!r} was answered with the answer to question {number}."
+                )
             return bytes(self._receive(size, until))
         except TimeoutError:
             self.kill()
