@@ -7,7 +7,9 @@ import http.client
 import importlib.util
 import io
 import json
+import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -403,6 +405,19 @@ def test_a_bench_that_breaks_says_so_without_a_traceback(tmp_path: Path, monkeyp
     assert [result.status for result in results] == ["unresolved"]
 
 
+def test_whatever_stops_a_bench_leaves_nobody_waiting(tmp_path: Path) -> None:
+    def heard(result: Result) -> None:
+        raise BrokenPipeError("nobody reads")
+
+    desk = Desk(PLAN, tmp_path, BLIND, heard=heard)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(desk.call, "finish") for _ in range(8)]
+        assert all("ended" in reply.result(60) for reply in asked)
+        assert pool.submit(desk.call, "goal").result(60)["error"] == "The bench is closed."
+    with pytest.raises(BrokenPipeError):
+        desk.close()
+
+
 # --- MCP
 
 
@@ -455,20 +470,42 @@ def test_streamable_http_asks_for_the_token(tmp_path: Path) -> None:
     assert results == []
 
 
+INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+GOAL_OVER_STDIO = "".join(
+    json.dumps({"jsonrpc": "2.0", **line}) + "\n"
+    for line in (
+        {"id": 1, "method": "initialize", "params": INITIALIZE},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "goal", "arguments": {}}},
+    )
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent to a process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_on_stdio_ends_when_it_is_told_to_whether_or_not_its_client_does(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    arguments = [sys.executable, *COMMAND, "bridge", BASIC, "--over", "mcp", "--out", str(tmp_path / "runs")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as served:
+        try:
+            assert served.stdin and served.stdout and served.stderr
+            served.stdin.write(GOAL_OVER_STDIO)
+            served.stdin.flush()
+            assert [json.loads(served.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+            served.send_signal(number)
+            assert served.wait(60) == 130
+            assert "Episode 0: unresolved" in served.stderr.read()
+        finally:
+            served.kill()
+
+
 def test_a_client_of_stdio_that_goes_away_leaves_an_unresolved_episode(
     python: Callable[..., Any], tmp_path: Path
 ) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
-    request["params"] = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
-    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "goal", "arguments": {}}}
-    lines = [request, {"jsonrpc": "2.0", "method": "notifications/initialized"}, call]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
     arguments = [*COMMAND, "bridge", BASIC, "--over", "mcp", "--out", str(tmp_path / "runs")]
-    done = python(*arguments, input=text)
+    done = python(*arguments, input=GOAL_OVER_STDIO)
     assert done.returncode == 3, done.stderr
     assert "Episode 0: unresolved" in done.stderr
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in done.stdout.splitlines())

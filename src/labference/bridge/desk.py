@@ -110,15 +110,22 @@ class Desk:
             return
         ready.set_result(None)
         try:
-            self._serve()
-            if self._bridge is not None:
-                self._bridge.close()
-                self._tell()
+            try:
+                self._serve()
+            finally:
+                self._end()
         except BaseException as error:  # noqa: BLE001  # handed to whoever closes the desk
             self._failure = error
         finally:
+            self._refuse_all()
             self._laboratory.world.close()
             self.over.set()
+
+    def _end(self) -> None:
+        """End an episode under way as unresolved."""
+        if self._bridge is not None:
+            self._bridge.close()
+            self._tell()
 
     def _prepare(self) -> None:
         """Check everything that can be known before the first call; register the population."""

@@ -7,6 +7,7 @@ import hmac
 import json
 import socket
 import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -78,14 +79,27 @@ def answered(reply: dict[str, Any]) -> CallToolResult:
 
 
 def serve_stdio(desk: Desk) -> None:
-    """Serve one client over stdin and stdout until it goes away."""
+    """Serve one client over stdin and stdout until it goes away, in a thread that Ctrl-C leaves behind.
+
+    Whoever reads stdin cannot be interrupted, so a loop in the main thread would not end before the client closes it.
+    """
+    gone: Future[None] = Future()
 
     async def run() -> None:
         made = server(desk)
         async with stdio_server() as (receive, send):
             await made.run(receive, send, made.create_initialization_options())
 
-    anyio.run(run)
+    def work() -> None:
+        try:
+            anyio.run(run)
+        except BaseException as error:  # noqa: BLE001  # handed to whoever serves
+            gone.set_exception(error)
+        else:
+            gone.set_result(None)
+
+    threading.Thread(target=work, name="door", daemon=True).start()
+    gone.result()
 
 
 def serve_http(desk: Desk, token: str, listener: socket.socket) -> None:
