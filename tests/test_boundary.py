@@ -25,7 +25,7 @@ from labference.policies.remote.vla_eval import framed
 from labference.records.reader import read_run
 from labference.tasks import all_tasks
 from labference.truth.draw import TWINS, draw
-from labference.truth.measurement import SensorFault
+from labference.truth.measurement import QUANTITIES, SensorFault
 from labference.wire import JOINT, Goal, Observation, Refusal, codec
 from labference.wire.plain import to_json, to_plain
 
@@ -33,7 +33,13 @@ STEPS = 900
 """Control steps of the watched episode: some transfers, and what they make visible."""
 WIRES = ("codec", "json", "msgpack", "openpi", "vla-eval")
 PROFILES = ("labference", "droid", "libero")
-WORDS = {"ok", "overload", "underload", "fault", "g", "uint8", "uint16", "float64", "nan"}
+WORDS = {"ok", "overload", "underload", "fault", "g", "uint8", "uint16", "float64", "nan"} | {
+    "dry",
+    "out of range",
+    "pH",
+    "uS/cm",
+    "°C",
+}
 """Words of the wires that are neither field, noun nor part of a goal."""
 
 
@@ -52,10 +58,14 @@ class Watched:
         return self.delivered[0].goal
 
 
-@pytest.fixture(scope="module", params=all_tasks().keys())
+LABORATORIES = [(name, fidelity) for name, task in all_tasks().items() for fidelity in task.fidelities]
+
+
+@pytest.fixture(scope="module", params=LABORATORIES, ids="-".join)
 def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """Run the reference executor, which wants no camera, and keep every delivery of one with all cameras."""
-    bench = Laboratory(request.param)
+    name, fidelity = request.param
+    bench = Laboratory(name, fidelity=fidelity)
     found = Watched(bench)
     with pytest.MonkeyPatch.context() as patch:
         make = deliver.Courier.deliver
@@ -66,7 +76,7 @@ def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             return made
 
         patch.setattr(deliver.Courier, "deliver", kept)
-        plan = Plan(request.param, "expert", 1, seed=3, budget=STEPS)
+        plan = Plan(name, "expert", 1, seed=3, budget=STEPS if bench.world.moves else None, fidelity=fidelity)
         result = bench.attempt(plan, 0, tmp_path_factory.mktemp("watched"))
     run = read_run(result.path)
     assert run.scores is not None
@@ -78,7 +88,9 @@ def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def _seen(bench: Laboratory, number: int) -> Observation:
     instance, _ = draw(bench.contract, 3, 0)
-    return Observation(number, bench.contract.goal(instance), bench.world.sense(bench.world.cameras, depth=True))
+    readings = not bench.world.moves  # what a weighing balance shows may be a hidden mass, and is meant to be seen
+    senses = bench.world.sense(bench.world.cameras, depth=True, readings=readings)
+    return Observation(number, bench.contract.goal(instance), senses)
 
 
 def request_of(wire: str, observation: Observation, name: str = "labference") -> bytes:
@@ -137,7 +149,10 @@ def known(watched: Watched) -> set[str]:
     public = {entry.name for kind in codec.PUBLIC for entry in fields(kind)} | {kind.__name__ for kind in codec.PUBLIC}
     goal = watched.goal
     public |= {goal.instruction, *goal.kinds, *goal.items, *goal.places, *watched.bench.world.cameras}
-    public |= {cell.split()[0] for cell in watched.bench.world.channels.cells}
+    channels = watched.bench.world.channels
+    public |= {cell.split()[0] for cell in channels.cells}
+    public |= {f"{meter} {quantity}" for meter in channels.meters for quantity in QUANTITIES}
+    public |= {word for setting in goal.parameters for word in (setting.kind, setting.name, setting.unit)}
     for name in PROFILES:
         found = profile_file.find_profile(name)
         keys = [key for view in found.views for key in (view.key, view.depth, view.intrinsics, view.pose)]

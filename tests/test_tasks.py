@@ -34,6 +34,8 @@ TASKS = all_tasks()
 EPISODES = 30
 Contract = TaskContract[Any, Any]
 
+LABORATORIES = [(name, fidelity) for name, task in TASKS.items() for fidelity in task.fidelities]
+
 every_task = pytest.mark.parametrize("contract", TASKS.values(), ids=TASKS.keys())
 weighings = pytest.mark.parametrize(
     "contract", [task for name, task in TASKS.items() if name.startswith("weighing")], ids=lambda task: task.name
@@ -316,15 +318,18 @@ def test_removals_and_additions_are_legal_in_any_order(contract: Contract) -> No
 # --- in the laboratory
 
 
-@pytest.fixture(scope="module", params=TASKS.keys())
+@pytest.fixture(scope="module", params=LABORATORIES, ids="-".join)
 def bench(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
-    found = Laboratory(request.param)
+    name, fidelity = request.param
+    found = Laboratory(name, fidelity=fidelity)
     yield found
     found.world.close()
 
 
 def test_twins_look_alike_byte_by_byte_until_evidence_shows_the_difference(bench: Laboratory) -> None:
-    """What tells twins apart is a reading, the place of a telling item, or an environment that has yet to act."""
+    """What tells twins apart is a reading, a telling item, what a meter is yet to be dipped into, or an environment that
+    has yet to act.
+    """
     contract, world = bench.contract, bench.world
     cameras = () if contract.telling else world.cameras
     twins = contract.twins(np.random.default_rng(3))
@@ -347,7 +352,7 @@ def test_twins_look_alike_byte_by_byte_until_evidence_shows_the_difference(bench
         shown = world.sense(world.cameras[:1] if contract.telling else (), readings=True)
         told.append(codec.encode(Observation(1, contract.goal(twin), shown)))
     assert seen[0] == seen[1]
-    evident = bool(contract.telling or world.channels.cells)
+    evident = bool(contract.telling or (world.channels.cells and not world.channels.meters))
     assert (told[0] != told[1]) == evident, "what shows the difference shows it, and nothing else does"
 
 
@@ -381,6 +386,8 @@ def _keys(value: Any) -> set[str]:
 
 def _parking(bench: Laboratory) -> np.ndarray:
     bench.prepare(*_first(bench))
+    if not bench.world.moves:
+        return np.tile(bench.world.command, (3, 1))
     script = home(bench.arm, Observation(1, bench.contract.goal(_first(bench)[0]), bench.world.sense()))
     return np.asarray(next(script).commands)  # type: ignore[union-attr]
 
@@ -391,7 +398,8 @@ def _first(bench: Laboratory) -> tuple[Any, Seeds, Any]:
 
 
 def run(bench: Laboratory, policy: str, index: int, out: Path, budget: int | None = None) -> Attempt:
-    result = bench.attempt(Plan(bench.contract.name, policy, 10, budget=budget), index, out)
+    plan = Plan(bench.contract.name, policy, 10, budget=budget, fidelity=bench.fidelity)
+    result = bench.attempt(plan, index, out)
     return Attempt(result, read_run(result.path))
 
 
@@ -434,8 +442,8 @@ import hashlib, sys
 from pathlib import Path
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
-name, index, out = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-path = Laboratory(name).attempt(Plan(name, "expert", 10), index, out).path
+name, fidelity, index, out = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+path = Laboratory(name, fidelity=fidelity).attempt(Plan(name, "expert", 10, fidelity=fidelity), index, out).path
 for file in ("events.jsonl", "measurements.bin", "observations.jsonl"):
     print(file, hashlib.sha256((path / file).read_bytes()).hexdigest())
 """
@@ -445,7 +453,7 @@ def test_the_same_seeds_leave_the_same_bytes_in_another_process_and_order(
     bench: Laboratory, done: list[Attempt], tmp_path: Path, python: Callable[..., Any]
 ) -> None:
     here = done[1].result.path
-    child = python("-c", ONCE, bench.contract.name, "1", str(tmp_path / "there"))
+    child = python("-c", ONCE, bench.contract.name, bench.fidelity, "1", str(tmp_path / "there"))
     assert child.returncode == 0, child.stderr
     there = dict(entry.split() for entry in child.stdout.splitlines())
     for file, digest in there.items():
