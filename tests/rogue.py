@@ -279,6 +279,7 @@ HTTP: dict[str, tuple[str, str]] = {
     "redirects": (SERVICE, "redirects"),
     "says no length": (SERVICE, "send Content-Length"),
     "refuses": (INTERFACE, "The arm is asleep."),
+    "refuses and hangs up": (INTERFACE, "The arm is asleep."),
     "refuses in its own words": (INTERFACE, "status 400: RuntimeError: CUDA out of memory."),
     "traceback as an answer": (INTERFACE, "RuntimeError: CUDA out of memory. application/json"),
     "huge": (INTERFACE, f"at most {LARGEST_FRAME} work"),
@@ -304,6 +305,7 @@ STATUS = {
     "forgets the way": (404, "<html>nothing here</html>"),
     "redirects": (307, ""),
     "refuses": (422, '{"error": {"kind": "unsupported", "sentence": "The arm is asleep."}}'),
+    "refuses and hangs up": (400, '{"error": {"kind": "unsupported", "sentence": "The arm is asleep."}}'),
     "refuses in its own words": (400, TRACE),
 }
 HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -427,6 +429,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         if status == 307:
             self.send_header("Location", f"{self.server.address}/health")
+        if self.server.fault == "refuses and hangs up" and status == 400:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

@@ -110,6 +110,9 @@ def observation() -> Observation:
         ("http://user@127.0.0.1:1", "http://HOST:PORT would work"),
         ("http://127.0.0.1:70000", "http://HOST:PORT would work"),
         ("http://", "http://HOST:PORT would work"),
+        ("http://a..b:80", "http://HOST:PORT would work"),
+        ("http://127.0.0.1:1/grüße", "http://HOST:PORT would work"),
+        ("http://127.0.0.1:1/my policy", "http://HOST:PORT would work"),
         ("ftp://127.0.0.1:1", "vla-eval://HOST:PORT would work"),
     ],
 )
@@ -204,6 +207,31 @@ def test_a_server_that_is_ill_is_found_before_the_first_episode(
         run(Plan(BASIC, server.address, 1), tmp_path / "out")
     assert HTTP[fault][1].split(": ")[-1] in str(refused.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_server_that_closes_after_every_answer_is_told_what_would_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rogue._Handler, "protocol_version", "HTTP/1.0")
+    with running(RogueServer("")) as server, pytest.raises(ServiceFault, match=r"HTTP/1\.1, which keeps it open"):
+        preflight(server.address, JOINT, GOAL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"actions": 5}, {"actions": "joint"}, {"actions": None}, {"actions": [1]}, {"formats": 5}, {"formats": [None]}],
+    ids=str,
+)
+def test_a_declaration_of_another_type_is_refused_by_the_field(
+    changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (field,) = changed
+    formats = {"formats": changed.pop("formats")} if field == "formats" else {}
+
+    def get(self: Any) -> None:
+        self.say({"capabilities": {"noun": "Capabilities", "name": "rogue", "version": "1"} | changed, **formats})
+
+    monkeypatch.setattr(rogue._Handler, "do_GET", get)
+    with running(RogueServer("")) as server, pytest.raises(Refusal, match=f"declares {field} .* works"):
+        preflight(server.address, JOINT, GOAL)
 
 
 def test_a_profile_is_not_needed(tmp_path: Path) -> None:
@@ -416,6 +444,8 @@ def test_a_served_policy_is_run_by_its_address_and_stopped_by_an_interrupt(
 def test_serving_says_what_would_have_worked() -> None:
     for arguments, said in (
         (["serve", "redaer"], "Did you mean 'reader'?"),
+        (["serve", "expert"], "'expert' reads the truth"),
+        (["serve", "http://127.0.0.1:1"], "'http://127.0.0.1:1' is a server"),
         (["serve", "still", "--over", "smoke"], "wires: http, openpi, vla-eval"),
         (["serve", "still", "--profile", "x.toml"], "no profile"),
     ):

@@ -56,6 +56,11 @@ class Exchange:
         """Return what the server replies to a request, whole, within the deadline and `within_s` [s]."""
         if not self.alive:
             raise ServiceFault(f"The connection to {self._place} was given up after a fault and is not used again.")
+        if self._connection.sock is None:
+            self.close()
+            raise ServiceFault(
+                f"{self._place} closes the connection after an answer; HTTP/1.1, which keeps it open, would work."
+            )
         patience = min(within_s, self._deadline_s)
         self._socket.until = time.monotonic() + patience
         headers = {"Content-Type": media, "Accept": media} if media else {"Accept": "application/json"}
@@ -79,6 +84,7 @@ class Exchange:
         self.alive = False
         with contextlib.suppress(OSError):
             self._connection.close()
+            self._socket.end()
 
     def _read(self, response: http.client.HTTPResponse) -> Reply:
         media = response.getheader("Content-Type", "")
@@ -137,6 +143,9 @@ class _Clocked:
         return io.BufferedReader(_Incoming(self), PART)
 
     def close(self) -> None:
+        """Leave it open: a connection that the server means to close has an answer that is still to be read."""
+
+    def end(self) -> None:
         self._socket.close()
 
     def _wait_no_longer(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import string
 from dataclasses import fields
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -70,10 +71,14 @@ class Served:
         declared, specs = from_plain(found.get("capabilities")), from_plain(found.get("specs") or [])
         if not isinstance(declared, Capabilities):
             raise Refusal("malformed", "The answer to GET /capabilities has no noun Capabilities under 'capabilities'.")
+        if not _words(declared.actions):
+            raise Refusal("malformed", f"The server declares actions {declared.actions!r:.40}; a list of names works.")
         if not isinstance(specs, tuple) or not all(isinstance(spec, ActionSpec) for spec in specs):
             raise Refusal("malformed", "The answer to GET /capabilities has no list of ActionSpec under 'specs'.")
         self.specs = specs
         offered = found.get("formats") or [JSON.media]
+        if not _words(offered):
+            raise Refusal("malformed", f"The server declares formats {offered!r:.40}; a list of media types works.")
         if not self._asked and MSGPACK.media in offered and has_msgpack():
             self._form = MSGPACK
         return declared
@@ -118,12 +123,19 @@ class Served:
         return found
 
 
+def _words(entries: object) -> bool:
+    return isinstance(entries, list | tuple) and all(isinstance(entry, str) for entry in entries)
+
+
 def _parse(address: str) -> tuple[SplitResult, str]:
     """Return a checked address, and the form of bodies that it asks for, or ''."""
     try:
         url = urlsplit(address)
         asked = dict(parse_qsl(url.query, strict_parsing=True)) if url.query else {}
         good = bool(url.hostname) and url.port != 0 and not url.fragment and url.username is None
+        (url.hostname or "").encode("idna")  # raises where no name can be looked up
+        url.path.encode("ascii")
+        good = good and not set(url.path) & set(string.whitespace)
     except ValueError:
         good, asked = False, {}
     form = asked.pop("format", "")
