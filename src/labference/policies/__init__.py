@@ -103,8 +103,12 @@ def find_policy(name: str) -> Callable[..., Policy]:
 
 def _checked(name: str) -> str:
     """Return the name of a local system, unless it can be none; nothing is imported."""
+    if is_remote(name):
+        raise UnknownPolicy(f"{name!r} is a server; a local policy would work, built in or module:Class.")
     if name not in BUILT_IN and ":" not in name:
         names = ["expert", *BUILT_IN]
+        if name in names:
+            raise UnknownPolicy(f"{name!r} reads the truth and is run by the bench alone; {names[1]!r} would work.")
         close = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownPolicy(f"No policy {name!r}.{hint} Policies: {', '.join(names)}, {ADDRESSES}, or module:Class.")
