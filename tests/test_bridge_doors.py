@@ -15,7 +15,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from labference.bridge.mcp import serve_http, server
 from labference.records import strict
 from labference.records.reader import read_run
 from labference.score.audit import audit
-from labference.truth.identity import PlanError
+from labference.truth.identity import PROCESS, PlanError
 
 ROOT = Path(__file__).parents[1]
 COMMAND = ("-c", "from labference.cli import main; main()")
@@ -416,6 +416,15 @@ def test_whatever_stops_a_bench_leaves_nobody_waiting(tmp_path: Path) -> None:
         assert pool.submit(desk.call, "goal").result(60)["error"] == "The bench is closed."
     with pytest.raises(BrokenPipeError):
         desk.close()
+
+
+def test_a_local_policy_behind_vla_that_hangs_is_given_up_in_its_own_process(tmp_path: Path) -> None:
+    plan = replace(PLAN, transport=PROCESS, deadline_s=5.0)
+    with opened(tmp_path, plan, replace(BLIND, vla="rogue:Hangs")) as (desk, results), ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(desk.call, "vla", {"instruction": "anything", "max_chunks": 2})
+        assert "policy behind vla is not available" in asked.result(60)["ended"]
+    assert [(result.status, result.reason) for result in results] == [("unresolved", "invalid")]
+    assert "no answer within 5 s" in results[0].sentence
 
 
 # --- MCP

@@ -15,7 +15,7 @@ from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.bench.session import Driven
 from labference.tasks import find_task
-from labference.truth.identity import IN_PROCESS, PHYSICS, PlanError, policy_identity
+from labference.truth.identity import PHYSICS, PlanError, policy_identity
 from labference.wire import Capabilities
 
 from .driver import Bridge, Reply
@@ -144,8 +144,8 @@ class Desk:
         terms, plan = self.terms, self.plan
         if not terms.vla:
             return None
-        contact(replace(plan, policy=terms.vla, profile=terms.profile, transport=IN_PROCESS))
-        helper = Helper(terms.vla, 0, terms.profile, plan.action, plan.deadline_s)
+        contact(replace(plan, policy=terms.vla, profile=terms.profile))
+        helper = Helper(terms.vla, 0, terms.profile, plan)
         helper.settle(self._laboratory.world.cameras)
         helper.close()
         return helper.capabilities

@@ -305,6 +305,6 @@ class Bridge:
             return None
         plan = self._plan
         seed = Seeds.of(plan.seed, self._index, plan.policy_seed).policy
-        helper = Helper(self.terms.vla, seed, self.terms.profile, plan.action, plan.deadline_s)
+        helper = Helper(self.terms.vla, seed, self.terms.profile, plan)
         helper.settle(self._laboratory.world.cameras)
         return helper

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from labference.bench.admit import admit
+from labference.bench.laboratory import MARGIN_S
+from labference.bench.plan import Plan
 from labference.bench.system import System
 from labference.policies import make_policy
-from labference.truth.identity import PlanError
+from labference.truth.identity import IN_PROCESS, PROCESS, PlanError, transport_of
 from labference.wire import ActionSpec, Capabilities, Goal, Move, Observation, Refusal, Stop, Wait
 
 from .tools import ToolError
@@ -19,12 +21,20 @@ from .tools import ToolError
 class Helper:
     """One opened policy for one episode; it sees what it declared, and is told the agent's instruction as its goal.
 
+    A local one runs in a child process where the plan says so, like a tested one.
+
     Raises `PlanError` where it cannot be opened or does not offer the action profile. `ServiceFault` passes through:
     then the tested system is not whole, and its episode cannot be measured.
     """
 
-    def __init__(self, name: str, seed: int, profile: str, action: str, deadline_s: float) -> None:
-        self.system = System(lambda: make_policy(name, seed, profile, deadline_s=deadline_s), name, deadline_s)
+    def __init__(self, name: str, seed: int, profile: str, plan: Plan) -> None:
+        transport, deadline_s, action = transport_of(name, plan.transport), plan.deadline_s, plan.action
+        isolated, elsewhere = transport == PROCESS, transport != IN_PROCESS
+        self.system = System(
+            lambda: make_policy(name, seed, profile, isolated=isolated, deadline_s=deadline_s),
+            name,
+            deadline_s + (MARGIN_S if elsewhere else 0.0),
+        )
         if action not in self.capabilities.actions:
             offered = ", ".join(self.capabilities.actions)
             self.close()
