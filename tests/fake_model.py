@@ -22,6 +22,7 @@ class Said:
     prose: bool = False
     """Plain text although a tool is offered."""
     usage: bool = True
+    finish: str = "stop"
     hang: bool = False
     """Keep the connection, and say nothing."""
 
@@ -46,7 +47,7 @@ def openai(said: Said, body: dict[str, Any]) -> dict[str, Any]:
         function = {"name": body["tools"][-1]["function"]["name"], "arguments": said.text}
         message = {"role": "assistant", "content": None}
         message["tool_calls"] = [{"id": "call-1", "type": "function", "function": function}]
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    choice = {"index": 0, "message": message, "finish_reason": said.finish}
     found = {"id": "x", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return {**found, "usage": usage} if said.usage else found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -122,6 +124,32 @@ def test_a_model_that_never_answers_as_asked_stops_after_its_corrections(mode: s
     assert not caught.value.of_service
     assert "explode" in caught.value.raw
     assert len(server.asked) == CORRECTIONS + 1 == len(caught.value.calls)
+
+
+@pytest.mark.parametrize("mode", MODE)
+@pytest.mark.parametrize(("finish", "fault"), [("length", "too_long"), ("content_filter", "filtered")])
+def test_an_answer_that_ended_early_says_why(finish: str, fault: str, mode: str) -> None:
+    said = Said('{"kind": "aci' if finish == "length" else "", finish=finish, prose=finish != "length")
+    with provider(said) as server, pytest.raises(ModelError) as caught:
+        ask(server.url, mode=mode)
+    assert caught.value.fault == fault
+    assert len(server.asked) == len(caught.value.calls) <= CORRECTIONS + 1
+
+
+def test_a_question_can_be_asked_inside_a_running_event_loop() -> None:
+    async def notebook(url: str) -> Any:
+        return ask(url)
+
+    with provider(Said(GOOD)) as server:
+        assert asyncio.run(notebook(server.url)).value == DOSE
+
+
+def test_a_mind_that_is_closed_can_be_closed_again_and_leaves_no_thread() -> None:
+    mind = LanguageModel("openai-compatible:local@http://127.0.0.1:9/v1", key="k")
+    assert any(thread.name == "labevolver-model" for thread in threading.enumerate())
+    mind.close()
+    mind.close()
+    assert not any(thread.name == "labevolver-model" for thread in threading.enumerate())
 
 
 def test_a_model_is_told_what_its_own_type_demands() -> None:

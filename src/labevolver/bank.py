@@ -40,9 +40,8 @@ class Bank:
         """Open a bank, or begin one; other `settings` than those in force are put on record. Raises `BankError`."""
         if not create and not Path(path).is_file():
             raise BankError(f"There is no memory bank at {path}; a run with a bank makes one.")
-        self._entries: Entries = {}
-        self._head = 0
         self._ledger = Ledger(str(path), Open(settings or Settings()))
+        self._load()
         if settings is not None and settings != self.settings:
             with self._writing():
                 self._append((Open(settings),))
@@ -169,11 +168,19 @@ class Bank:
                 self._catch_up()
                 yield
             except BaseException:
-                self._entries, self._head = {}, 0
+                self._stale = True
                 raise
+
+    def _load(self) -> None:
+        """Take the entries from the index."""
+        self._head, entries = self._ledger.stored()
+        self._entries: Entries = {entry.id: entry for entry in entries}
+        self._stale = False
 
     def _catch_up(self) -> None:
         """Fold what has been appended since, by whomever."""
+        if self._stale:
+            self._load()
         news = self._ledger.read(after=self._head)
         if any(isinstance(logged.operation, Undo) for logged in news):
             news, self._entries = self._ledger.read(), {}
@@ -189,15 +196,20 @@ class Bank:
         if any(isinstance(logged.operation, Undo) for logged in made):
             self._refold()
             return made
-        changed = {name for logged in made for name in carry_out(self._entries, logged)}
-        for name in sorted(changed):
-            self._ledger.store(self._entries[name])
+        before = dict(self._entries)
+        changed = sorted({name for logged in made for name in carry_out(self._entries, logged)})
         self._head = made[-1].number if made else self._head
+        news = [(self._entries[name], _reworded(before.get(name), self._entries[name])) for name in changed]
+        self._ledger.store(news, self._head)
         return made
 
     def _refold(self) -> None:
         log = self._ledger.read()
         self._entries, self._head = fold(log), log[-1].number
         self._ledger.clear()
-        for entry in self._entries.values():
-            self._ledger.store(entry)
+        self._ledger.store([(entry, True) for entry in self._entries.values()], self._head)
+
+
+def _reworded(before: Experience | None, after: Experience) -> bool:
+    """Return whether an entry is to be found by other words than before, or no longer."""
+    return before is None or before.lesson != after.lesson or before.ended != after.ended

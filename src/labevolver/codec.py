@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import types
 from collections.abc import Mapping
@@ -66,19 +67,24 @@ def _read(kind: Any, data: object, where: str) -> Any:
 def _dataclass(kind: type, data: object, where: str) -> object:
     if not isinstance(data, Mapping):
         raise Malformed(f"{where} is {_short(data)}; an object would have worked.")
-    fields = {each.name: each for each in dataclasses.fields(kind)}
+    fields, hints = _shape(kind)
     unknown = sorted(set(map(str, data)) - fields.keys())
     if unknown:
         raise Malformed(f"{where} has {unknown[0]!r}; only {', '.join(fields)} would have worked.")
     missing = [name for name, each in fields.items() if name not in data and _required(each)]
     if missing:
         raise Malformed(f"{where} lacks {missing[0]!r}.")
-    hints = get_type_hints(kind)
     values = {name: _read(hints[name], held, f"{where}.{name}") for name, held in data.items()}
     try:
         return kind(**values)
     except ValueError as error:
         raise Malformed(f"{where}: {error}") from error
+
+
+@functools.cache
+def _shape(kind: type) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, Any]]:
+    """Return the fields of a dataclass, and their types."""
+    return {each.name: each for each in dataclasses.fields(kind)}, get_type_hints(kind)
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

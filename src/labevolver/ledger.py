@@ -7,15 +7,16 @@ committed is on disk (WAL with synchronous FULL).
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from .codec import Malformed, written
+from .codec import Malformed, read, written
 from .experience import Experience
 from .operations import Logged, Operation, body, entry_of, parse, run_of
-from .words import Index, rank
+from .words import Index, rank, tokens
 
 WAIT_S = 30.0
 """Longest wait for another writer [s]: four busy writers kept an unlucky one waiting for up to 4 s."""
@@ -29,6 +30,8 @@ TABLES = (
     "CREATE INDEX log_entry ON log (entry)",
     "CREATE INDEX log_run ON log (run)",
     "CREATE TABLE entries (id TEXT PRIMARY KEY, body TEXT NOT NULL)",
+    "CREATE TABLE head (number INTEGER NOT NULL)",
+    "INSERT INTO head VALUES (0)",
     "CREATE TRIGGER log_stays BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'the log of a bank is append-only'); END",
     "CREATE TRIGGER log_keeps BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'the log of a bank is append-only'); END",
     f"PRAGMA application_id = {APPLICATION}",
@@ -103,11 +106,24 @@ class Ledger:
             made.append(Logged(number, parse(name, text)))
         return made
 
-    def store(self, entry: Experience) -> None:
-        """Put an entry into the derived tables; only while writing."""
-        self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (entry.id, written(entry)))
-        if self._index is not None:
-            self._index.put(entry.id, None if entry.ended else entry.lesson.text)
+    def store(self, entries: Iterable[tuple[Experience, bool]], head: int) -> None:
+        """Put entries into the derived tables, each with whether its words changed; only while writing.
+
+        `head` is the number of the last operation that they follow from.
+        """
+        for entry, reworded in entries:
+            row = (entry.id, written(entry))
+            self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", row)
+            if self._index is not None and reworded:
+                self._index.put(entry.id, None if entry.ended else text_of(entry))
+        self._connection.execute("UPDATE head SET number = ?", (head,))
+
+    def stored(self) -> tuple[int, list[Experience]]:
+        """Return the entries of the index, and the number of the last operation that they follow from."""
+        with self.told():
+            (number,) = self._connection.execute("SELECT number FROM head").fetchone()
+            rows = self._connection.execute("SELECT body FROM entries ORDER BY id")
+            return number, [read(Experience, json.loads(text)) for (text,) in rows]
 
     def clear(self) -> None:
         """Empty the derived tables; only while writing."""
@@ -125,11 +141,15 @@ class Ledger:
         with self.told():
             yield from self._broken_chain()
             held = dict(self._connection.execute("SELECT id, body FROM entries"))
+            (head,) = self._connection.execute("SELECT number FROM head").fetchone()
+            (last,) = self._connection.execute("SELECT max(number) FROM log").fetchone()
+            if head != last:
+                yield f"The index follows from #{head}, the log ends at #{last}; rebuild it."
             for name in sorted(truth.keys() | held.keys()):
                 if name not in truth or held.get(name) != written(truth[name]):
                     yield f"The index differs from the log at {name}; rebuild it."
             used = {name for name, entry in truth.items() if not entry.ended}
-            if self._index is not None and self._index.all().keys() != used:
+            if self._index is not None and self._index.all() != {name: text_of(truth[name]) for name in used}:
                 yield "The index of words differs from the entries in use; rebuild it."
 
     @contextmanager
@@ -156,7 +176,7 @@ class Ledger:
                     connection.execute(statement)
                 if self._index is not None:
                     self._index.create()
-                self.append((first,))
+                self.store((), self.append((first,))[-1].number)
 
     def _to_wal(self) -> None:
         """Switch to a write-ahead log; SQLite does not wait for others here, so this does."""
@@ -182,6 +202,11 @@ class Ledger:
                 yield f"The log was changed or cut at #{number}."
                 return
             last = number
+
+
+def text_of(entry: Experience) -> str:
+    """Return the words by which an entry is found."""
+    return " ".join(tokens(entry.lesson.text))
 
 
 def _chained(digest: str, name: str, text: str) -> str:

@@ -18,7 +18,7 @@ class Settings:
 
     Votes are as in G-Memory's public code, which starts at 2, adds 1 and takes 2 after a failure; the two thresholds
     are those of MemRL's public code, there over embeddings and here over structure. `strength` and `threshold` are
-    ours.
+    ours: an entry that is never reused lasts for 219 trials. In the paper 24 % of the entries of 500 trials go.
     """
 
     first: float = 2.0
@@ -33,7 +33,7 @@ class Settings:
     """Likeness from which a new lesson only votes for the entry that already says it, its numbers included."""
     merge: float = 0.85
     """Likeness from which a new lesson is merged into an entry."""
-    strength: float = 30.0
+    strength: float = 200.0
     """Trials after which an entry that was never reused retains exp(-1)."""
     threshold: float = 1.0
     """Retained strength below which an entry is forgotten: the zero of the score."""

@@ -52,10 +52,10 @@ class Index:
         self._connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(id UNINDEXED, text)")
 
     def put(self, name: str, text: str | None) -> None:
-        """Replace the words of an entry, or take them out with None."""
+        """Replace the words of an entry, as `tokens` makes them, or take them out with None."""
         self._connection.execute("DELETE FROM words WHERE id = ?", (name,))
         if text is not None:
-            self._connection.execute("INSERT INTO words (id, text) VALUES (?, ?)", (name, " ".join(tokens(text))))
+            self._connection.execute("INSERT INTO words (id, text) VALUES (?, ?)", (name, text))
 
     def clear(self) -> None:
         """Take everything out."""

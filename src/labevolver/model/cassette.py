@@ -26,34 +26,30 @@ LONG = 60
 
 
 class Recorder(httpx2.AsyncBaseTransport):
-    """A transport that appends every exchange to a cassette; each is on disk before the reply is handed on."""
+    """A transport that sends through a client and appends every exchange to a cassette before it hands the reply on."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, path: Path) -> None:
+    def __init__(self, inner: httpx2.AsyncClient, path: Path) -> None:
         self._inner = inner
         self._path = path
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request on, and record it with its reply."""
         asked = scrubbed(request.url.path, await request.aread())
-        reply = await self._inner.handle_async_request(request)
-        try:
-            content = await reply.aread()
-        finally:
-            await reply.aclose()
+        reply = await self._inner.send(request)
         headers = {name: reply.headers[name] for name in KEPT if name in reply.headers}
         line = {
             "key": key(asked),
             "request": asked,
             "status": reply.status_code,
             "headers": headers,
-            "reply": content.decode("utf-8", "replace"),
+            "reply": reply.content.decode("utf-8", "replace"),
         }
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, sort_keys=True, ensure_ascii=False) + "\n")
-        return httpx2.Response(reply.status_code, headers=headers, content=content, request=request)
+        return httpx2.Response(reply.status_code, headers=headers, content=reply.content, request=request)
 
     async def aclose(self) -> None:
-        """Close the transport that sends."""
+        """Close the client that sends."""
         await self._inner.aclose()
 
 

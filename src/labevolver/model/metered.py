@@ -53,6 +53,8 @@ class Metered(WrapperModel):
         self.calls: list[Call] = []
         self.last = ""
         """What was said last, as text."""
+        self.ended = ""
+        """Why the last reply ended, as its provider says."""
         self._budget = budget
         self._patience = patience
         self._pause = pause
@@ -101,6 +103,7 @@ class Metered(WrapperModel):
 
     def _count(self, response: ModelResponse, latency_s: float, messages: list[ModelMessage]) -> None:
         self.last = text_of(response)
+        self.ended = response.finish_reason or ""
         usage = response.usage
         told = bool(usage.input_tokens or usage.output_tokens)
         cost = price(response) if told else None

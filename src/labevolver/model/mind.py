@@ -14,13 +14,14 @@ from typing import TypeVar
 import httpx2
 from genai_prices import Usage, calc_price
 from pydantic_ai import Agent, BinaryContent, NativeOutput, PromptedOutput, ToolOutput
-from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
 from pydantic_ai.messages import UserContent
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from .backbone import Backbone, build, parse
+from .background import Background
 from .budget import Budget
 from .cassette import Player, Recorder
 from .failure import EXPECTED, CassetteMiss, Failure
@@ -57,7 +58,7 @@ class LanguageModel:
         self._patience = patience or Patience()
         self._pause: Callable[[float], Awaitable[None]] = _no_pause if replay else asyncio.sleep
         try:
-            self._client = httpx2.AsyncClient(transport=_transport(record, replay), timeout=None)
+            self._client = _client(record, replay)
             self._model: Model = build(self.backbone, self._client, REPLAYED_KEY if replay else key)
         except CassetteMiss as error:
             raise ModelError("not_recorded", str(error)) from error
@@ -66,7 +67,7 @@ class LanguageModel:
         self._settings = ModelSettings(max_tokens=output_tokens, max_retries=0)
         if not self._model.profile.get("openai_supports_reasoning"):
             self._settings["temperature"] = temperature
-        self._loop = asyncio.Runner()
+        self._loop = Background()
 
     @property
     def name(self) -> str:
@@ -80,14 +81,15 @@ class LanguageModel:
         self.close()
 
     def close(self) -> None:
-        """Close the connection."""
-        self._loop.run(self._client.aclose())
+        """Close the connection; once is enough."""
+        if not self._client.is_closed:
+            self._loop.run(self._client.aclose())
         self._loop.close()
 
     def ask(self, ask: Ask, answer: type[T], budget: Budget) -> Reply[T]:
         """Return an answer of the type asked for, a dataclass whose checks the model is told when it breaks them.
 
-        Raises `ModelError` and nothing else. Not to be called from inside a running event loop.
+        Raises `ModelError` and nothing else.
         """
         if budget.limits.cost_usd is not None and not self.priced():
             raise ModelError("unpriced", f"No price of {self.name} is known; limit requests or tokens instead.")
@@ -106,7 +108,7 @@ class LanguageModel:
         except Failed as error:
             raise _told(error.failure, metered) from error
         except UnexpectedModelBehavior as error:
-            raise _told(_unusable(error, self.name), metered) from error
+            raise _told(_unusable(error, metered, self.name), metered) from error
         except EXPECTED as error:
             raise _told(Failure("setup", f"{self.name} cannot be asked like this: {error}"), metered) from error
         return Reply(value, tuple(metered.calls), ask.prompt.identity)
@@ -121,15 +123,20 @@ class LanguageModel:
         return True
 
 
-def _transport(record: Path | None, replay: Path | None) -> httpx2.AsyncBaseTransport:
+def _client(record: Path | None, replay: Path | None) -> httpx2.AsyncClient:
+    """Return what sends: deadlines are `Metered`'s, proxies and certificates those of the environment."""
     if replay is not None:
-        return Player(replay)
-    live = httpx2.AsyncHTTPTransport()
-    return live if record is None else Recorder(live, record)
+        return httpx2.AsyncClient(transport=Player(replay), timeout=None)
+    live = httpx2.AsyncClient(timeout=None, follow_redirects=True)
+    return live if record is None else httpx2.AsyncClient(transport=Recorder(live, record), timeout=None)
 
 
-def _unusable(error: UnexpectedModelBehavior, name: str) -> Failure:
+def _unusable(error: UnexpectedModelBehavior, metered: Metered, name: str) -> Failure:
     """Return what a model failed at that answered, but not as asked."""
+    if metered.ended == "length":
+        return Failure("too_long", f"{name} was cut off at its limit of output tokens before its answer was complete.")
+    if metered.ended == "content_filter" or isinstance(error, ContentFilterError):
+        return Failure("filtered", f"{name} did not answer: its provider's content filter stepped in.")
     cause = " ".join(str(error.__cause__ or error).split())
     return Failure("invalid", f"{name} gave no answer of the type that was asked for: {cause[:300]}")
 
