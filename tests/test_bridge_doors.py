@@ -236,6 +236,15 @@ def test_a_desk_resumes_what_was_left_unresolved(tmp_path: Path) -> None:
     assert [(result.index, result.path.name) for result in results] == [(1, "attempt-2")]
 
 
+def test_two_desks_do_not_run_the_same_episodes(tmp_path: Path) -> None:
+    with opened(tmp_path) as (desk, _):
+        desk.call("goal")
+        with pytest.raises(PlanError, match="Another bridge has"), opened(tmp_path):
+            pass
+        assert desk.call("finish")["ended"]
+    assert [path.name for path in tmp_path.rglob("attempt-*")] == ["attempt-1"]
+
+
 def test_episodes_under_other_terms_are_not_put_beside_each_other(tmp_path: Path) -> None:
     plan = Plan(BASIC, "agent", 2)
     with opened(tmp_path, plan) as (desk, _):

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from .tools import CATALOGUE, RESET, Tool
 
 LINGER_S = 5.0
 """How long a desk answers after the last episode has ended [s]."""
+LOCK = "bridge.lock"
 CLOSED = "The bench is closed."
 UNDER_WAY = "An episode is under way; finish ends it."
 
@@ -62,6 +64,7 @@ class Desk:
         self._bridge: Bridge | None = None
         self._told = False
         self._failure: BaseException | None = None
+        self._closing = ExitStack()
         ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._work, args=(ready,), name="bench", daemon=True)
         self._thread.start()
@@ -104,8 +107,10 @@ class Desk:
             if PHYSICS not in find_task(self.plan.task).fidelities:
                 raise PlanError(f"{self.plan.task} has no arm for the motion tools to move; another task would work.")
             self._laboratory = Laboratory(self.plan.task, self.plan.render)
+            self._closing.callback(self._laboratory.world.close)
             self._prepare()
         except BaseException as error:  # noqa: BLE001  # handed to whoever opened the desk
+            self._closing.close()
             ready.set_exception(error)
             return
         ready.set_result(None)
@@ -118,7 +123,7 @@ class Desk:
             self._failure = error
         finally:
             self._refuse_all()
-            self._laboratory.world.close()
+            self._closing.close()
             self.over.set()
 
     def _end(self) -> None:
@@ -135,9 +140,22 @@ class Desk:
         if (known := agreed(self.out).get("policy", name)) != name:
             raise PlanError(f"{self.out} holds episodes of {known!r}, not {name!r}; choose another --out.")
         register(self.plan, self.out, driven=True)
+        self._hold()
         self._waiting = remaining(self.plan, self.out)
         if not self._waiting:
             raise PlanError(f"{self.out} holds all {self.plan.episodes} episodes already; choose another --out.")
+
+    def _hold(self) -> None:
+        """Keep the folder to this desk, where the system has file locks: two would run the same episodes."""
+        try:
+            import fcntl
+        except ImportError:
+            return
+        held = self._closing.enter_context((self.out / LOCK).open("a"))
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise PlanError(f"Another bridge has {self.out} open; close it, or choose another --out.") from error
 
     def _open_helper(self) -> Capabilities | None:
         """Open the policy behind vla once, so that what does not fit is known before an episode; return its terms."""
