@@ -116,6 +116,19 @@ class OutOfService(Scripted):
             yield Wait(1.0)
 
 
+class NotThere(Scripted):
+    """Lose the service behind it at the first question, the first `failures` times it is asked."""
+
+    failures: ClassVar[int] = 99
+
+    def work(self, observation: Observation) -> Script[None]:
+        if type(self).failures > 0:
+            type(self).failures -= 1
+            raise ServiceFault("The connection to the model was lost.")
+        while True:
+            yield Wait(1.0)
+
+
 class Slow(Scripted):
     """Think for 0.2 s before every answer."""
 

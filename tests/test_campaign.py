@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import lab_policies
 from conftest import BASIC, environment, without_runtime
 from labference.bench.campaign import TRIES, register, remaining, run
+from labference.bench.patience import SILENT, GivenUp
 from labference.bench.plan import Plan
 from labference.records import folder, strict
 from labference.score.audit import audit
@@ -300,6 +302,29 @@ def test_an_episode_that_never_resolves_is_counted_as_unresolved_and_retried_nex
     assert (found.scored, found.unresolved) == (0, 2)
     assert (found.completion.low, found.completion.high) == (0.0, 1.0)
     assert remaining(plan, tmp_path) == [0, 1]
+
+
+def test_a_run_stops_soon_where_nobody_is_and_goes_on_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_policies.NotThere, "failures", TRIES + 1)
+    plan = Plan(BASIC, "lab_policies:NotThere", 6, budget=20)
+    results = run(plan, tmp_path)
+    (first, second) = islice(results, 2)
+    assert [first.status, second.status] == ["unresolved", "scored"], "one that came back is not given up"
+    monkeypatch.setattr(lab_policies.NotThere, "failures", 99)
+    rest = []
+    with pytest.raises(GivenUp, match="3 times in a row before its first answer"):
+        rest += [result.index for result in results]
+    assert sorted(path.name for path in folder.episodes(tmp_path)) == [f"episode-{i:04d}" for i in range(2 + SILENT)]
+    found = summarise(read_campaign(tmp_path))
+    assert (found.planned, found.scored, found.unresolved) == (6, 1, 5)
+    monkeypatch.setattr(lab_policies.NotThere, "failures", 0)
+    assert [result.status for result in run(plan, tmp_path)] == ["scored"] * 5
+
+
+def test_a_service_that_fails_after_an_answer_is_not_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_policies.OutOfService, "failures", 99)
+    results = list(run(Plan(BASIC, "lab_policies:OutOfService", SILENT + 1, budget=20), tmp_path))
+    assert [result.silent for result in results] == [False] * (SILENT + 1)
 
 
 def test_a_policy_outcome_is_never_retried(tmp_path: Path) -> None:

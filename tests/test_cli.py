@@ -201,6 +201,16 @@ def test_a_folder_that_holds_another_campaign_is_refused_by_the_field_that_diffe
     assert "seed 5" in sentence(done)
 
 
+def test_a_run_that_is_given_up_says_so_and_has_the_same_exit_code(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = invoke("run", "weighing-basic", "--policy", "lab_policies:NotThere", "--episodes", 5, "--out", out)
+    assert done.exit_code == 3
+    said = " ".join(done.output.split())
+    assert "'lab_policies:NotThere' failed 3 times in a row before its first answer" in said
+    assert "5 episodes are unresolved; run the same command again" in said
+    assert len(list(out.glob("episode-*"))) == 3
+
+
 def test_episodes_that_stay_unresolved_have_an_exit_code_of_their_own(tmp_path: Path) -> None:
     out = tmp_path / "o"
     done = invoke("run", "weighing-basic", "--policy", "lab_policies:OutOfService", "--episodes", 1, "--out", out)

@@ -23,6 +23,7 @@ from conftest import environment
 from labference.bench import diagnosis
 from labference.bench.diagnosis import BranchResult, register_out, remaining, run, start_folder
 from labference.bench.laboratory import Laboratory
+from labference.bench.patience import GivenUp
 from labference.records.reader import read_run
 from labference.score.audit import audit
 from labference.tasks import all_tasks, contract_digest, find_task
@@ -377,6 +378,13 @@ def test_a_preparation_that_fails_stays_unresolved_on_record_and_is_tried_again(
         (0, "decision:replace", "scored"),
     ]
     assert remaining(one, out) == []
+
+
+def test_a_diagnosis_stops_soon_where_nobody_is(tmp_path: Path) -> None:
+    several = registered(starts=4, branches=("",), budget=20)
+    with pytest.raises(GivenUp, match="3 times in a row"):
+        results(several, "lab_policies:NotThere", tmp_path / "out")
+    assert len(remaining(several, tmp_path / "out")) == 4
 
 
 def test_a_service_that_fails_is_a_validity_event_and_is_tried_again(

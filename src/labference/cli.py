@@ -435,7 +435,7 @@ def _run_with_progress(plan: object, where: Path, workers: int) -> None:
 
     assert isinstance(plan, Plan)  # typed loosely so that --help does not import the bench
     results = run(plan, where, workers)
-    with _progress() as progress:
+    with _progress() as progress, _what_is_there():
         done = plan.episodes - len(remaining(plan, where))
         bar = progress.add_task(f"{plan.policy} on {plan.task}", total=plan.episodes, completed=done)
         for result in results:
@@ -458,7 +458,7 @@ def _diagnose_with_progress(
 
     results = run(registration, policy, where, workers, profile=profile, transport=transport, deadline_s=deadline_s)
     total = len(registration.starts) * len(registration.branches)
-    with _progress() as progress:
+    with _progress() as progress, _what_is_there():
         done = total - len(remaining(registration, where))
         bar = progress.add_task(f"{policy} on {registration.task}", total=total, completed=done)
         refused: set[str] = set()
@@ -497,6 +497,17 @@ def _progress() -> Progress:
         bars.TimeRemainingColumn(),
         console=console,
     )
+
+
+@contextmanager
+def _what_is_there() -> Iterator[None]:
+    """Say why a run stopped before its end; what it did is still shown."""
+    from labference.bench.patience import GivenUp
+
+    try:
+        yield
+    except GivenUp as sentence:
+        errors.print(str(sentence), markup=False, soft_wrap=True)
 
 
 @contextmanager

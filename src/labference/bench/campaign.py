@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from itertools import islice
@@ -24,6 +24,7 @@ from labference.wire import PROFILES, Refusal, ServiceFault
 
 from .clock import identity_of
 from .laboratory import Laboratory, Result, check_fidelity
+from .patience import patiently
 from .plan import Plan
 from .workers import begin_worker
 
@@ -110,13 +111,16 @@ def contact(plan: Plan) -> None:
 
 
 def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
-    """Register `plan` in `out`; return the results of what remains of it, in the order of the plan, as they come."""
+    """Register `plan` in `out`; return the results of what remains of it, in the order of the plan, as they come.
+
+    Raises `GivenUp` where the tested system is not there any more.
+    """
     register(plan, out)
-    return _results(plan, out, workers)
-
-
-def _results(plan: Plan, out: Path, workers: int) -> Iterator[Result]:
     todo = remaining(plan, out)
+    return patiently(_results(plan, out, workers, todo), len(todo), plan.policy)
+
+
+def _results(plan: Plan, out: Path, workers: int, todo: list[int]) -> Generator[Result]:
     if workers == 1 or len(todo) < 2:
         for index in todo:
             yield _episode(plan, index, out)

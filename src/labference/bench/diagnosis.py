@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +28,7 @@ from labference.world.faults import SetupError
 from .campaign import check, contact
 from .checkpoint import FACTS, Handoff, confirm, load, matches, save
 from .laboratory import Laboratory, Unsupported, invalid
+from .patience import patiently
 from .plan import Plan, profile_digest
 from .system import System
 from .workers import begin_worker
@@ -40,7 +41,7 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class BranchResult:
-    """How a branch ended: scored, unresolved, or unsupported by the tested system."""
+    """How a branch ended: scored, unresolved, or unsupported by the tested system; `silent` without a single answer."""
 
     start: int
     branch: str
@@ -49,6 +50,7 @@ class BranchResult:
     sentence: str
     path: Path
     seconds: float
+    silent: bool = False
 
 
 def plan_of(
@@ -139,12 +141,16 @@ def run(
     transport: str = IN_PROCESS,
     deadline_s: float = DEADLINE_S,
 ) -> Iterator[BranchResult]:
-    """Register what is run in `out`; return the results of what remains, in the order of the registration."""
+    """Register what is run in `out`; return the results of what remains, in the order of the registration.
+
+    Raises `GivenUp` where the tested system is not there any more.
+    """
     plan = register_out(registration, policy, out, profile, transport, deadline_s)
-    return _results(registration, plan, out, workers)
+    total = len(remaining(registration, out))
+    return patiently(_results(registration, plan, out, workers), total, plan.policy)
 
 
-def _results(registration: Registration, plan: Plan, out: Path, workers: int) -> Iterator[BranchResult]:
+def _results(registration: Registration, plan: Plan, out: Path, workers: int) -> Generator[BranchResult]:
     todo = sorted({number for number, _ in remaining(registration, out)})
     if workers == 1 or len(todo) < 2:
         for number in todo:
@@ -194,10 +200,10 @@ def _branch(
 
     def failed(fault: Exception) -> BranchResult:
         invalid(plan, index, attempt, fault, began)
-        return ended("unresolved", "invalid", str(fault))
+        return ended("unresolved", "invalid", str(fault), isinstance(fault, ServiceFault))
 
-    def ended(status: str, reason: str, sentence: str = "") -> BranchResult:
-        return BranchResult(number, branch, status, reason, sentence, attempt, time.perf_counter() - began)
+    def ended(status: str, reason: str, sentence: str, silent: bool = False) -> BranchResult:
+        return BranchResult(number, branch, status, reason, sentence, attempt, time.perf_counter() - began, silent)
 
     plan = replace(common, support=branch)
     _, seeds = draw(laboratory.contract, plan.seed, index, plan.policy_seed, plan.instances)
@@ -221,7 +227,8 @@ def _branch(
     finally:
         system.close()
     status = "unresolved" if ending.reason == "invalid" else "scored"
-    return ended(status, ending.reason, ending.sentence), handoff
+    silent = status == "unresolved" and not system.heard
+    return ended(status, ending.reason, ending.sentence, silent), handoff
 
 
 def _handoff(

@@ -48,7 +48,7 @@ MARGIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How an attempt at an episode ended; `status` is scored or unresolved."""
+    """How an attempt at an episode ended; `status` is scored or unresolved, `silent` without a single answer."""
 
     index: int
     status: str
@@ -57,6 +57,7 @@ class Result:
     path: Path
     seconds: float
     identity: RunId | None = None
+    silent: bool = False
 
 
 class Unsupported(PlanError):
@@ -108,7 +109,7 @@ class Laboratory:
             system = self.system(plan, seeds)
         except ServiceFault as fault:
             path = folder.next_attempt(folder.episode_folder(out, index))
-            return invalid(plan, index, path, fault, started)
+            return replace(invalid(plan, index, path, fault, started), silent=True)
         return answered(self.ask(plan, index, out, system), system)
 
     def ask(self, plan: Plan, index: int, out: Path, system: System) -> Questions[Result]:
@@ -130,7 +131,9 @@ class Laboratory:
             said = system.close()
         write_atomically(path / folder.SHUTDOWN, {"policy": said, "encoders": encoders})
         status = "unresolved" if ending.reason == "invalid" else "scored"
-        return Result(index, status, ending.reason, ending.sentence, path, time.perf_counter() - started, identity)
+        silent = status == "unresolved" and not system.heard
+        seconds = time.perf_counter() - started
+        return Result(index, status, ending.reason, ending.sentence, path, seconds, identity, silent)
 
     def prepare(self, instance: Any, seeds: Seeds, setup: Setup, *, reports: bool = False) -> Prepared:
         """Lay out an instance and verify that what the contract assumes at the handoff is so."""

@@ -79,6 +79,9 @@ class System:
     `make` builds it. A policy that cannot be built, opened or understood is incompatible: `PlanError`.
     """
 
+    heard = False
+    """Whether it has answered an observation, whatever it said."""
+
     def __init__(self, make: Callable[[], Policy], name: str, deadline_s: float) -> None:
         self.name = name
         self._deadline = _Deadline(deadline_s, name)
@@ -121,7 +124,9 @@ class System:
 
     def act(self, observation: Observation) -> object:
         """Return the answer to `observation`, whatever it is."""
-        return self._ask(lambda: self._policy.act(observation))
+        answer = self._ask(lambda: self._policy.act(observation))
+        self.heard = True
+        return answer
 
     def taken(self) -> tuple[RequestReceipt, ...]:
         """Return the receipts of a system behind a wire since the last call; other systems keep none."""
