@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+import labevolver
 from labevolver import ledger
 from labevolver.bank import MEMORY, Bank, BankError
 from labevolver.cli import app
@@ -698,6 +700,43 @@ def test_a_request_that_cannot_be_carried_out_is_one_sentence(
     assert done.exit_code == 2
     assert words in done.output
     assert done.output.strip().endswith(".") or "there is strategy" in done.output
+
+
+def test_what_a_model_wrote_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Bank(path) as bank:
+        lesson = Draft("skill", (), Advice("Clear\x1b[2J the\x07 screen.\rGone"))
+        bank.learn(trial("\x1b[31mred"), [Teach(lesson), Unreadable("\x1b]0;title\x07", "No list.")])
+        (entry,) = bank.entries()
+    for command in (["list"], ["list", "--quarantined"], ["show", entry.id], ["why", entry.id], ["show", "\x1b[2J"]):
+        done = cli.invoke(app, ["memory", *command, "--bank", str(path)], env={"COLUMNS": "200"})
+        assert not {"\x1b", "\x07", "\r"} & set(done.output), command
+        assert "\\x1b" in done.output
+
+
+def test_the_commands_of_the_documentation_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
+    commands = [line.split("labevolver ", 1)[1] for line in page.splitlines() if line.startswith("    labevolver ")]
+    assert len(commands) > 10
+    for command in commands:
+        done = cli.invoke(app, shlex.split(command))
+        assert done.exit_code == 0, (command, done.output)
+    assert len(Path("memory.jsonl").read_text().splitlines()) == 3
+    settings_told = {f"{value:g}" for value in plain(DEFAULTS).values()}
+    assert settings_told - {"1", "2"} == {"0.9", "0.85", "200"}
+    for words in ("likeness ≥ 0.90", "(≥ 0.85)", "S = 200", "begins at 2", "adds or takes 1", "failed takes 2"):
+        assert words in page
+    numbers = (DEFAULTS.strength, DEFAULTS.threshold)
+    assert (
+        f"{int(lifetime(2.0, 0, *numbers))} trials, reused once for {int(lifetime(3.0, 1, *numbers))}"
+        in page.replace("\n", " ")
+    )
+
+
+def test_both_packages_have_a_version() -> None:
+    assert cli.invoke(app, ["--version"]).output == f"labevolver {labevolver.__version__}\n"
 
 
 def test_a_bank_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -393,6 +394,17 @@ def test_a_model_that_proposes_too_much_is_cut_and_the_cut_is_kept() -> None:
         found = LanguageStrategist(mind, Budget()).reflect(PATH, [])
     assert sum(isinstance(each, Teach) for each in found) == MOST
     assert sum(isinstance(each, Unreadable) for each in found) == 2
+
+
+def test_the_documented_way_to_ask_a_model_works_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), {})
+    assert "unreachable" in capsys.readouterr().out
+    for fault in EXPLAINED:
+        assert f"`{fault}`" in page
 
 
 def test_every_fault_is_explained() -> None:

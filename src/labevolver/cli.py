@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from . import __version__
 from .bank import Bank, BankError
 from .codec import plain
 from .operations import line
-from .shown import entries_table, entry_lines, quarantine_lines, summary, why_lines
+from .shown import entries_table, entry_lines, printable, quarantine_lines, summary, why_lines
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,9 +37,19 @@ WRONG, UNUSABLE = 1, 2
 """Exit codes: the bank does not verify; the request cannot be carried out."""
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        console.print(f"labevolver {__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """Keep `memory` a command of its own, next to those to come."""
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # Handled by its callback.
 
 
 @memory.command("list")
@@ -135,13 +146,13 @@ def _open(path: Path) -> Iterator[Bank]:
         with Bank(path, create=False) as held:
             yield held
     except (BankError, OSError) as error:
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        errors.print(printable(str(error)), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(UNUSABLE) from error
 
 
 def _print(lines: list[str]) -> None:
     for text in lines:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def main() -> None:

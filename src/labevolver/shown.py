@@ -42,7 +42,8 @@ def entries_table(entries: Sequence[Experience]) -> Table:
     for entry in sorted(entries, key=lambda each: (bool(each.ended), -each.score, each.id)):
         advice = f"{entry.lesson.advice.told}{f' [ended: {entry.ended}]' if entry.ended else ''}"
         record = f"{entry.uses}, {entry.successes}"
-        table.add_row(Text(entry.id), Text(_when(entry.lesson.when)), Text(advice), f"{entry.score:.2f}", record)
+        when = printable(_when(entry.lesson.when))
+        table.add_row(Text(entry.id), Text(when), Text(printable(advice)), f"{entry.score:.2f}", record)
     return table
 
 
@@ -53,6 +54,11 @@ def summary(bank: Bank) -> str:
     bad = len(bank.quarantined())
     entries, trials = _several(used, "entry", "entries"), _several(bank.trials, "trial", "trials")
     return f"{entries} in use, {len(every) - used} ended, {bad} quarantined, from {trials}."
+
+
+def printable(text: str) -> str:
+    """Return a text without what a terminal would obey: control characters as their escapes, line ends too."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def entry_lines(entry: Experience, settings: Settings) -> list[str]:
