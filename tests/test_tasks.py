@@ -327,9 +327,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
 
 
 def test_twins_look_alike_byte_by_byte_until_evidence_shows_the_difference(bench: Laboratory) -> None:
-    """What tells twins apart is a reading, a telling item, what a meter is yet to be dipped into, or an environment that
-    has yet to act.
-    """
+    """What tells twins apart is a reading, a telling item, or what has yet to act or to be measured."""
     contract, world = bench.contract, bench.world
     cameras = () if contract.telling else world.cameras
     twins = contract.twins(np.random.default_rng(3))

@@ -403,8 +403,9 @@ class Episode:
             left = math.ceil((self._stop_at - self.world.tick) / self._substeps)
         else:
             left = self._budget - self._steps
+        most = min(left, self.world.stride if self._executor is None else self.world.longest)
         periods_ = 1
-        while periods_ < min(left, self.world.stride) and (stopping or (self._queue and self._queue[0] is HOLD)):
+        while periods_ < most and (stopping or (self._queue and self._queue[0] is HOLD)):
             if not stopping:
                 self._queue.popleft()
             periods_ += 1

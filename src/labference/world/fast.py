@@ -52,8 +52,10 @@ from .wet.timing import TIMINGS
 
 TIMESTEP = 0.05
 """Length of a tick [s]: one control period at 20 Hz."""
-STRIDE = 20
-"""Most control periods in one block."""
+STRIDE, LONGEST = 20, 200
+"""Most ticks of a block while a tested system waits, who is told of news at its end, and while hands work."""
+MIXING, UNMIXED = 20, 0.01
+"""Most ticks of a block while more than this share of a liquid is not mixed: a meter reads one sample per block."""
 ZEROING, SETTLING = 4, 60
 """Ticks over which empty load cells are averaged, and after which a bench counts as prepared."""
 PARKED = (0.35, 0.0, 0.45)
@@ -102,6 +104,7 @@ class FastWorld:
 
     moves = False
     stride = STRIDE
+    longest = LONGEST
     physics = f"fast, {TIMESTEP:g} s"
     cameras: tuple[str, ...] = ()
     generation = 0
@@ -175,6 +178,8 @@ class FastWorld:
             raise ValueError(f"A step takes at least 1 tick, not {steps!r}.")
         first, pressed = self.tick, self._pressed
         calm = self.activity is None and self._calm()
+        if calm and self.plumbing.unmixed > UNMIXED:
+            steps = min(steps, MIXING)
         rows = _Rows(self)
         force = np.empty((steps, len(self._cells)), np.float32)
         done = steps if calm else self._busy(rows, force, steps)

@@ -105,8 +105,14 @@ class FastHands:
             case _:
                 yield from self._nothing()
 
+    def _pass(self, ticks: int) -> Iterator[int]:
+        """Let ticks pass, in as many blocks as it takes."""
+        until = self._world.tick + ticks
+        while self._world.tick < until:
+            yield min(until - self._world.tick, self._world.longest)
+
     def _nothing(self) -> Iterator[int]:
-        yield round(NOTHING_S / PERIOD)
+        yield from self._pass(round(NOTHING_S / PERIOD))
 
     def _drawn(self, kind: str) -> tuple[int, bool]:
         """Return how many ticks an operation takes, and whether it fails."""
@@ -120,12 +126,12 @@ class FastHands:
             yield from self._nothing()
             return
         ticks, fails = self._drawn(kind)
-        yield round(0.6 * ticks)
+        yield from self._pass(round(0.6 * ticks))
         if fails:
-            yield ticks - round(0.6 * ticks)
+            yield from self._pass(ticks - round(0.6 * ticks))
             return
         yield from self._take(item)
-        yield max(HOLDING, ticks - round(0.6 * ticks) - HOLDING)
+        yield from self._pass(max(HOLDING, ticks - round(0.6 * ticks) - HOLDING))
 
     def _out(self, item: str) -> bool:
         """Return whether an item is not where such things stand."""
@@ -136,7 +142,7 @@ class FastHands:
         """Close the fingers on an item and lift it."""
         world, height = self._world, _GRIPS.get(item, TUBE_GRIP)
         world.grip(item, height)
-        yield HOLDING
+        yield from self._pass(HOLDING)
         x, y, _ = world.where[item].at
         world.lift(item, Where((x, y, CARRIED)), height)
 
@@ -147,14 +153,14 @@ class FastHands:
             yield from self._nothing()
             return
         ticks, _ = self._drawn(kind)
-        yield round(0.6 * ticks)
+        yield from self._pass(round(0.6 * ticks))
         yield from self._put(item, spot)
-        yield max(SETTLED, ticks - round(0.6 * ticks) - 1)
+        yield from self._pass(max(SETTLED, ticks - round(0.6 * ticks) - 1))
 
     def _put(self, item: str, spot: tuple[float, float, float]) -> Iterator[int]:
         world = self._world
         world.lower(item, Where(spot), _HOLDERS.get(item, RACK), _GRIPS.get(item, TUBE_GRIP))
-        yield 1
+        yield from self._pass(1)
         world.release(item)
 
     def _spot(self, item: str) -> tuple[float, float, float] | None:
@@ -180,17 +186,17 @@ class FastHands:
             yield from self._nothing()
             return
         ticks, fails = self._drawn("pour")
-        yield round(0.6 * ticks)
+        yield from self._pass(round(0.6 * ticks))
         if not fails:
             pouring = Pouring(item, rim, given)
             world.move(item, pouring.where(TILT_START), TUBE_GRIP)
             yield from self._steady(LONGEST_LOOK)
             world.activity = pouring
             while world.activity is not None:
-                yield world.stride
+                yield world.longest
         x, y, _ = rim
         world.move(item, Where((x, y, CARRIED)), TUBE_GRIP)
-        yield ticks - round(0.6 * ticks)
+        yield from self._pass(ticks - round(0.6 * ticks))
         yield from self._steady(LONGEST_LOOK)
 
     def _stir(self, vessel: str, seconds: float) -> Iterator[int]:
@@ -201,20 +207,20 @@ class FastHands:
             yield from self._nothing()
             return
         ticks, _ = self._drawn("stir")
-        yield round(0.3 * ticks)
+        yield from self._pass(round(0.3 * ticks))
         if not held:
             yield from self._take(ROD)
-            yield round(0.2 * ticks)
+            yield from self._pass(round(0.2 * ticks))
         world.activity = Stirring(ROD, at, round(seconds / PERIOD))
         while world.activity is not None:
-            yield world.stride
+            yield world.longest
         world.move(ROD, Where((at[0], at[1], CARRIED)), ROD_GRIP)
-        yield round(0.2 * ticks)
+        yield from self._pass(round(0.2 * ticks))
         if not held:
             spot = self._spot(ROD)
             assert spot is not None  # a holder is free when its tool is in the hand
             yield from self._put(ROD, spot)
-            yield SETTLED
+            yield from self._pass(SETTLED)
         yield from self._steady(LONGEST_LOOK)
 
     def _dip(self, vessel: str, kind: str, seconds: float) -> Iterator[int]:
@@ -223,30 +229,30 @@ class FastHands:
             yield from self._nothing()
             return
         ticks, _ = self._drawn(kind)
-        yield round(0.6 * ticks)
+        yield from self._pass(round(0.6 * ticks))
         if kind == "rinse_probe":
             world.activity = Stirring(PROBE, at, round(seconds / PERIOD))
             while world.activity is not None:
-                yield world.stride
+                yield world.longest
         else:
             world.move(PROBE, Where(at), PROBE_GRIP)
-            yield round(seconds / PERIOD)
+            yield from self._pass(round(seconds / PERIOD))
         world.move(PROBE, Where((at[0], at[1], CARRIED)), PROBE_GRIP)
-        yield ticks - round(0.6 * ticks)
+        yield from self._pass(ticks - round(0.6 * ticks))
 
     def _weigh(self, kind: str, seconds: float) -> Iterator[int]:
         """Wait for a stable reading, `seconds` at most; `tare` then makes it 0."""
-        yield 1
+        yield from self._pass(1)
         yield from self._steady(round(seconds / PERIOD))
         if kind == "tare":
             self._world.tare(self._world.channels.cells[0])
-            yield 2
+            yield from self._pass(2)
 
     def _steady(self, longest: int) -> Iterator[int]:
         passed = 0
         while passed < longest and not self._world.stable():
             ticks = min(LOOK, longest - passed)
-            yield ticks
+            yield from self._pass(ticks)
             passed += ticks
 
     def _inside(self, vessel: str) -> tuple[float, float, float] | None:

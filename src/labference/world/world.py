@@ -87,7 +87,7 @@ class World:
     """A laboratory of `parts` with a robot, advanced `timestep` [s] at a time."""
 
     moves = True
-    stride = 1
+    stride = longest = 1
 
     def __init__(self, parts: tuple[Part, ...], *, timestep: float = 0.002, render: Profile = "fast") -> None:
         self._built = build(parts, timestep)

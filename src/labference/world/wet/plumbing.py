@@ -60,7 +60,9 @@ AIR = (math.nan, math.nan, math.nan, -1.0)
 """What a tip in the air is in."""
 STIRS = 0.02
 """Speed of a tool in a liquid above which that counts as stirred [m/s]."""
-AIRED_S, WIDE, SHALLOW = 10.0, 0.02, 0.002
+ARRIVES = 10
+"""Steps after which what has landed is taken into the composition of the vessel: masses change at once."""
+AIRED_S, WIDE, SHALLOW = 30.0, 0.02, 0.002
 """Interval at which liquids exchange CO2 with the air [s], inner radius of the vessels that are wide enough to do so,
 and least depth for which that is computed [m]."""
 Point = tuple[float, float, float]
@@ -82,6 +84,14 @@ class TipState:
     kind: Solution
 
 
+class Arrival(NamedTuple):
+    """What has landed in a vessel and is not taken into its composition yet: of which kind, [kg], in how many steps."""
+
+    kind: Solution
+    mass: float
+    steps: int
+
+
 @dataclass(frozen=True, slots=True)
 class PlumbingState:
     """Everything that decides how the liquids continue; one entry per vessel or tip."""
@@ -94,6 +104,7 @@ class PlumbingState:
     tools: tuple[Point, ...]
     time: float
     aired: int
+    arrivals: tuple[Arrival | None, ...]
     stream: Stream
 
 
@@ -121,6 +132,7 @@ class Plumbing:
             raise ValueError(f"There is no vessel {unknown[0]!r} to fill; there is {', '.join(names) or 'none'}.")
         self._pours = [self._filled(index, setup) for index in range(len(names))]
         self._mixtures = [of(_kind(setup.liquids.get(name, Filling(0.0)), setup.temperature)) for name in names]
+        self._arrivals: list[Arrival | None] = [None] * len(names)
         self._catches = [-1] * len(names)
         self._splashed = 0.0
         self._tips = [TipState(-1, 0.0, DRY)] * len(self._tips)
@@ -152,7 +164,7 @@ class Plumbing:
 
     def contents(self, vessel: int) -> Solution:
         """Return what a vessel holds, all of it."""
-        return portion(self._mixtures[vessel].whole, self._pours[vessel].held)
+        return portion(self._mixture(vessel).whole, self._pours[vessel].held)
 
     def samples(self) -> np.ndarray:
         """Return what surrounds each tip, (m, 4): pH, conductivity [uS/cm], temperature [C], and index of the vessel.
@@ -162,7 +174,7 @@ class Plumbing:
         rows = np.array([AIR] * len(self._tips)).reshape(-1, 4)
         for row, tip in zip(rows, self._tips, strict=True):
             if tip.inside >= 0:
-                found = self._mixtures[tip.inside].sensed
+                found = self._mixture(tip.inside).sensed
                 now = equilibrium(found)
                 row[:] = now.ph, now.conductivity, found.temperature, tip.inside
         return rows
@@ -186,6 +198,11 @@ class Plumbing:
         """
         return all(at.axis[2] > _WAKES and pour.quiet for at, pour in zip(placed, self._pours, strict=True))
 
+    @property
+    def unmixed(self) -> float:
+        """Return the largest share of an old liquid that still surrounds a probe."""
+        return max(0.0 if mixture.mixed else math.exp(-mixture.passed) for mixture in self._mixtures)
+
     def step(
         self, dt: float, placed: list[Placed], tips: tuple[Point, ...] = (), stirrers: tuple[Point, ...] = ()
     ) -> bool:
@@ -208,6 +225,8 @@ class Plumbing:
             height = lip[2] - landing[2]
             # What is already in the air was thrown at the catch of its time.
             landed = pour.step(dt, tilt, height, catch >= 0)
+            if self._catches[index] >= 0 and not landed:
+                self._take_in(self._catches[index])
             if landed:
                 self._land(index, self._catches[index], landed)
                 self.pushes[self._catches[index]] = pour.push
@@ -232,6 +251,7 @@ class Plumbing:
             self._tools,
             self._time,
             self._aired,
+            tuple(self._arrivals),
             frozen(self._rng),
         )
 
@@ -240,6 +260,7 @@ class Plumbing:
         for pour, known in zip(self._pours, state.pours, strict=True):
             pour.load(known)
         self._mixtures, self._catches = list(state.mixtures), list(state.catches)
+        self._arrivals = list(state.arrivals)
         self._splashed, self._tips = state.splashed, list(state.tips)
         self._tools, self._time, self._aired = state.tools, state.time, state.aired
         self._rng = thawed(state.stream)
@@ -281,8 +302,31 @@ class Plumbing:
         pour = self._pours[catch]
         room = max(0.0, pour.vessel.capacity * pour.liquid.density - pour.bulk)
         fits = min(mass, room)
-        self._add(catch, self._mixtures[source].whole, fits)
         self._splashed += mass - fits
+        if fits <= 0.0:
+            return
+        kind, known = self._mixtures[source].whole, self._arrivals[catch]
+        if known is not None and known.kind is not kind:
+            self._take_in(catch)
+            known = None
+        self._arrivals[catch] = known = (
+            Arrival(kind, fits, 1) if known is None else Arrival(kind, known.mass + fits, known.steps + 1)
+        )
+        pour.add(fits)
+        if known.steps >= ARRIVES:
+            self._take_in(catch)
+
+    def _take_in(self, vessel: int) -> None:
+        """Let what has landed in a vessel change its composition."""
+        self._mixtures[vessel], self._arrivals[vessel] = self._mixture(vessel), None
+
+    def _mixture(self, vessel: int) -> Mixture:
+        """Return the composition of a vessel with what has landed in it."""
+        mixture, arrival = self._mixtures[vessel], self._arrivals[vessel]
+        if arrival is None:
+            return mixture
+        before = max(0.0, self._pours[vessel].held - arrival.mass)
+        return mixture.added(before, arrival.kind, arrival.mass)
 
     def _dip(self, index: int, tip: Point, placed: list[Placed]) -> bool:
         """Let a tip that enters a liquid leave its film there, and one that leaves a liquid take a film along."""
@@ -291,6 +335,8 @@ class Plumbing:
         if inside == known.inside:
             return False
         film, kind = known.film, known.kind
+        for vessel in {known.inside, inside} - {-1}:
+            self._take_in(vessel)
         if known.inside >= 0:
             wanted = FILM[0] + (FILM[1] - FILM[0]) * float(self._rng.random())
             film, kind = min(wanted, self._pours[known.inside].bulk), self._mixtures[known.inside].whole
@@ -329,6 +375,7 @@ class Plumbing:
             return
         self._aired += 1
         for index, cup in enumerate(self.cups):
+            self._take_in(index)
             whole, depth = self._mixtures[index].whole, self.level(index)
             if cup.inside.radius > WIDE and whole.carbon and depth > SHALLOW:
                 kind = aerate(whole, AIRED_S, Surface(depth / TRANSFER))
