@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .solution import Solution
 
@@ -49,7 +49,7 @@ class Mixture:
         if self.mixed:
             return self
         passed = self.passed + seconds / time_constant
-        return of(self.whole) if math.exp(-passed) < NEGLIGIBLE else replace(self, passed=passed)
+        return of(self.whole) if math.exp(-passed) < NEGLIGIBLE else Mixture(self.whole, self.near, passed)
 
 
 def of(kind: Solution) -> Mixture:

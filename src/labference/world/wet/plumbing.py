@@ -357,16 +357,16 @@ class Plumbing:
     def _mix(self, dt: float, placed: list[Placed], tools: tuple[Point, ...]) -> None:
         """Let what was added spread, faster below a stream and around a tool that moves."""
         before, self._tools = self._tools, tools
-        if all(mixture.mixed for mixture in self._mixtures):
+        unmixed = [index for index, mixture in enumerate(self._mixtures) if not mixture.mixed]
+        if not unmixed:
             return
-        stirred = {
-            self._around(now, placed, 0.0)
-            for now, then in zip(tools, before, strict=False)
-            if math.dist(now, then) > STIRS * dt
-        }
-        for index, mixture in enumerate(self._mixtures):
+        moved = [
+            now for now, then in zip(tools, before, strict=False) if now != then and math.dist(now, then) > STIRS * dt
+        ]
+        stirred = {self._around(tool, placed, 0.0) for tool in moved}
+        for index in unmixed:
             lag = STREAM_S if index in self.pushes else STIRRED_S if index in stirred else STANDING_S
-            self._mixtures[index] = mixture.stood(dt, lag)
+            self._mixtures[index] = self._mixtures[index].stood(dt, lag)
 
     def _air(self, dt: float) -> None:
         """Let wide vessels exchange CO2 with the air, now and then."""
