@@ -128,7 +128,9 @@ def test_twins_are_told_the_same_until_evidence_shows_the_difference(bench: Labo
         said = []
         for index in (0, 1):
             plan = Plan(bench.contract.name, "agent", 2, seed=3, instances="twins", faults=faults)
-            with Bridge(bench, plan, index, tmp_path / f"{len(cameras)}-{index}", Terms(cameras=cameras)) as bridge:
+            with Bridge(
+                bench, plan, index, tmp_path / f"{len(cameras)}-{len(faults)}-{index}", Terms(cameras=cameras)
+            ) as bridge:
                 replies = [bridge.goal(), bridge.wait(0.5), bridge.observe(depth=True), bridge.geometry()]
                 replies += [bridge.report_choice("wait"), bridge.move(position=[0.45, 0.0, 0.45]), bridge.observe()]
                 replies += [bridge.wait(3.0), bridge.call("score"), bridge.finish()]

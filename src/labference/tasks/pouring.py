@@ -218,7 +218,13 @@ class PouringTask(WetBench):
 
 
 TASKS = (
-    PouringTask("pouring-water", "Pour a stated mass of water into a beaker on a balance.", "water", ("water",)),
+    PouringTask(
+        "pouring-water",
+        "Pour a stated mass of water into a beaker on a balance.",
+        "water",
+        ("water",),
+        fidelities=("fast", "physics"),
+    ),
     PouringTask("pouring-sucrose", "Pour a stated mass of 40 % sucrose solution.", "sucrose", ("sucrose",)),
     PouringTask("pouring-oil", "Pour a stated mass of olive oil.", "olive oil", ("oil",)),
 )
