@@ -24,6 +24,8 @@ from labference.score.campaign import find_campaigns
 from labference.score.summary import summarise
 from labference.tasks import all_tasks
 from labference.truth.identity import PlanError
+from labference.wire import ServiceFault
+from labference.world.faults import SimulationFault
 
 WEIGHING = "labference/WeighingBasic-v1"
 FAMILIES = ("weighing-basic", "centrifuge-extended", "recall-extended")
@@ -217,6 +219,44 @@ def test_practice_leaves_no_record_beside_those_that_are_kept(
     env.reset(options={"record": False})
     env.close()
     assert len(runs(tmp_path)) == 1 and find_campaigns(tmp_path)[0].planned == 1
+
+
+def test_practice_takes_no_episode_out_of_a_campaign(make: Callable[..., LaboratoryEnv], tmp_path: Path) -> None:
+    env = make(out=str(tmp_path))
+    env.reset(seed=0)
+    env.reset(options={"record": False})
+    env.reset()
+    env.close()
+    assert [run.parent.name for run in runs(tmp_path)] == ["episode-0000", "episode-0001"]
+
+
+def test_a_laboratory_that_fails_does_not_say_what_it_knows(
+    make: Callable[..., LaboratoryEnv], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such an episode is tried again, and the reason may name what is legal, or how heavy something is."""
+    env = make(out=str(tmp_path))
+    seen, _ = env.reset(seed=0)
+    world = env._episodes.laboratory.world
+
+    def fails(*_: object) -> None:
+        raise SimulationFault("The jar weighs 123.4 g.")
+
+    monkeypatch.setattr(world, "step", fails)
+    *_, truncated, info = env.step(seen["command"])
+    assert truncated and info["ended"] == "invalid" and "says why" in info["sentence"] and "123.4" not in str(info)
+    monkeypatch.setattr(world, "prepare", fails)
+    with pytest.raises(ServiceFault, match=r"Episode 1 could not be prepared; events\.jsonl below .* says why") as told:
+        env.reset()
+    assert "123.4" not in str(told.value)
+    assert "123.4" in (runs(tmp_path)[-1] / "events.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [{"index": 1.7}, {"index": "1"}, {"index": -1}, {"policy_seed": -1}])
+def test_a_reset_option_that_is_no_whole_number_is_named(
+    make: Callable[..., LaboratoryEnv], options: dict[str, Any]
+) -> None:
+    with pytest.raises(PlanError, match=f"{next(iter(options))}' is .*a whole number, 0 or more, would work"):
+        make().reset(seed=0, options=options)
 
 
 def test_a_chunk_takes_as_many_control_periods_as_it_has_commands(make: Callable[..., LaboratoryEnv]) -> None:

@@ -118,7 +118,10 @@ class Episodes:
             self.path = folder.attempts(folder.episode_folder(where, index))[-1]
             if first is not None:
                 return first
-        raise ServiceFault(f"Episode {index} could not be prepared. {self.result.sentence if self.result else ''}")
+        # The reason may name what is hidden, and the episode will be tried again.
+        raise ServiceFault(
+            f"Episode {index} could not be prepared; {folder.EVENTS} below {folder.episode_folder(where, index)} says why."
+        )
 
     def answer(self, act: object) -> Observation | None:
         """Carry out `act` and return the next observation; None once the episode has ended."""

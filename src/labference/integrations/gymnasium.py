@@ -59,7 +59,7 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     `reset(seed=s)` begins episode 0 of campaign s, which is episode 0 of `labference run --seed s`; every further
     `reset()` begins the next. Options choose another `index`, an `instance` (LIST or LIST:LABEL) and a `policy_seed`;
-    with `record` false the episode is practice and leaves no record.
+    with `record` false the episode is practice: it leaves no record, and the next `reset()` begins what it would have.
     `info` holds `instruction`, `time` (simulated [s]), and after the last step `ended` (completed, budget,
     interface_failure, or invalid for a failure that is not the policy's) with a `sentence` where there is one.
     """
@@ -111,15 +111,17 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             raise PlanError(f"There is no reset option {unknown[0]!r}; {', '.join(OPTIONS)} would work.")
         if seed is not None or self._campaign is None:
             self._campaign, self._next = int(self.np_random.integers(SEEDS)) if seed is None else seed, 0
-        index = int(chosen.get("index", self._next))
+        index = _whole("index", chosen.get("index", self._next))
         plan = replace(
             self._episodes.plan,
             seed=self._campaign,
-            instances=chosen.get("instance", ""),
-            policy_seed=chosen.get("policy_seed", 0),
+            instances=str(chosen.get("instance", "")),
+            policy_seed=_whole("policy_seed", chosen.get("policy_seed", 0)),
         )
-        self._observation = self._episodes.begin(plan, index, keep=bool(chosen.get("record", True)))
-        self._next = index + 1
+        keep = bool(chosen.get("record", True))
+        self._observation = self._episodes.begin(plan, index, keep=keep)
+        if keep:
+            self._next = index + 1
         return self._shown(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -161,7 +163,9 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         }
         result = self._episodes.result
         if result is not None:
-            info |= {"ended": result.reason, "sentence": result.sentence}
+            scored = result.status == "scored"  # otherwise the reason may name what is hidden, and it is tried again
+            sentence = result.sentence if scored else f"The laboratory failed; {result.path} says why."
+            info |= {"ended": result.reason, "sentence": sentence}
         if self._exposed:
             info["evaluator"] = {"scores": self._episodes.snapshot(), "verdict": self._verdict()}
         return info
@@ -169,6 +173,12 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     def _verdict(self) -> dict[str, Any]:
         scores = self._episodes.scores
         return {} if scores is None else dict(scores["verdict"])
+
+
+def _whole(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise PlanError(f"The reset option {name!r} is {value!r}; a whole number, 0 or more, would work.")
+    return int(value)
 
 
 def action_space(action: str, commands_per_step: int) -> spaces.Box:
