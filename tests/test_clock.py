@@ -169,6 +169,9 @@ def test_a_replay_needs_a_finished_episode_and_the_same_answers(tmp_path: Path, 
     assert "this run differs" in result.sentence
     with pytest.raises(PlanError, match="no finished episode 1"):
         pace(f"replay:{tmp_path / 'live'}", 1)
+    with pytest.raises(PlanError, match="no finished episode 1"):
+        next(run_campaign(replace(again, episodes=2), tmp_path / "more"))
+    assert not (tmp_path / "more").exists(), "known before anything is run"
 
 
 @pytest.mark.parametrize(

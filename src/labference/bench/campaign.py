@@ -22,7 +22,7 @@ from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PROCESS, SHARED,
 from labference.truth.support import parse
 from labference.wire import PROFILES, Refusal, ServiceFault
 
-from .clock import identity_of
+from .clock import check as check_clock
 from .laboratory import Laboratory, Result, check_fidelity
 from .patience import patiently
 from .plan import Plan
@@ -68,7 +68,7 @@ def check(plan: Plan) -> None:
         raise PlanError(f"A campaign of {plan.episodes} episodes has nothing to run; 1 or more would work.")
     contract = find_task(plan.task)
     parse(plan.support)
-    identity_of(plan.clock)
+    check_clock(plan.clock, plan.episodes)
     if plan.instances and plan.instances != TWINS:
         find_members(contract, plan.instances)
     if plan.transport not in (IN_PROCESS, PROCESS):

@@ -45,6 +45,15 @@ def pace(name: str, index: int) -> Pace:
             return _replay(Path(clock.source), index)
 
 
+def check(name: str, episodes: int) -> None:
+    """Refuse a clock that cannot be kept for that many episodes."""
+    identity_of(name)
+    clock = parse(name)
+    if clock.kind == "replay":
+        for index in range(episodes):
+            _attempt(Path(clock.source), index)
+
+
 def identity_of(name: str) -> str:
     """Return the clock as a run's identity states it: a replay is of a clock, wherever its records lie."""
     if name.endswith(REPLAYED):
@@ -65,10 +74,8 @@ def recorded(path: Path) -> str:
 def _replay(path: Path, index: int) -> Pace:
     """Charge what the recorded run of the same episode was charged."""
     name = recorded(path)
-    attempt = folder.finished(folder.episode_folder(path, index))
-    if attempt is None:
-        raise PlanError(f"{path} holds no finished episode {index} to replay; run fewer episodes.")
-    charges = {entry["observation"]: entry["charge"] for entry in read_run(attempt).lines(folder.ACTIONS)}
+    lines = read_run(_attempt(path, index)).lines(folder.ACTIONS)
+    charges = {entry["observation"]: entry["charge"] for entry in lines}
 
     def charge(observation: int, seconds: float) -> float:
         if observation not in charges:
@@ -78,3 +85,10 @@ def _replay(path: Path, index: int) -> Pace:
         return float(charges[observation])
 
     return Pace(charge, parse(name).limit_s)
+
+
+def _attempt(path: Path, index: int) -> Path:
+    attempt = folder.finished(folder.episode_folder(path, index))
+    if attempt is None:
+        raise PlanError(f"{path} holds no finished episode {index} to replay; run fewer episodes.")
+    return attempt

@@ -119,9 +119,8 @@ class Episodes:
             if first is not None:
                 return first
         # The reason may name what is hidden, and the episode will be tried again.
-        raise ServiceFault(
-            f"Episode {index} could not be prepared; {folder.EVENTS} below {folder.episode_folder(where, index)} says why."
-        )
+        below = folder.episode_folder(where, index)
+        raise ServiceFault(f"Episode {index} could not be prepared; {folder.EVENTS} below {below} says why.")
 
     def answer(self, act: object) -> Observation | None:
         """Carry out `act` and return the next observation; None once the episode has ended."""
