@@ -1,0 +1,1 @@
+"""Laboratories that an agent can be put in."""

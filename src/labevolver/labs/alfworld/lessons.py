@@ -1,0 +1,76 @@
+"""Lessons of ALFWorld as experience: where things are (strategy), how long a look takes (skill), what to avoid (safety)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from labevolver.experience import Advice as Said
+from labevolver.experience import Draft, Experience, Parameter, Term
+from labevolver.labs.alfworld.extract import Findings
+from labevolver.labs.alfworld.seeker import CO_LOCATED, NOT_AT_DESTINATION
+
+PRESENT = "present"
+"""Value of the state's field for each class of furniture in the room."""
+HERE = Term("laboratory", among=("alfworld",))
+BRINGING = ("put", "two")
+"""Tasks whose thing needs nothing but to be brought."""
+
+
+def place_lesson(thing: str, place: str, share: float) -> Draft:
+    """Return that a thing is found at a class of receptacles, with the share of them that held one."""
+    when = (Term("find", among=(thing,)), Term(place, among=(PRESENT,)))
+    said = Said(f"Look for a {thing} in or on the {place}.", (Parameter("place", place), Parameter("chance", share)))
+    return Draft("strategy", when, said)
+
+
+def closed_lesson(place: str) -> Draft:
+    """Return that receptacles of a class are closed at first."""
+    sentence = f"Every {place} is closed at first: opening it costs one more step."
+    parameters = (Parameter("place", place), Parameter("steps", 2.0))
+    return Draft("skill", (HERE, Term(place, among=(PRESENT,))), Said(sentence, parameters))
+
+
+def co_located_lesson() -> Draft:
+    """Return what a refused `go to` means."""
+    sentence = "Where `go to` does nothing, you already stand there: examine or open it, or use it, without going."
+    return Draft("safety", (HERE,), Said(sentence, (Parameter("rule", CO_LOCATED),)))
+
+
+def not_there_lesson(task: str, share: float) -> Draft:
+    """Return that what a kind of task wants brought is not at its destination yet."""
+    sentence = f"In a task of the kind {task!r}, do not search where the thing has to go; it is not there yet."
+    when = (Term("laboratory", among=("alfworld",)), Term("task", among=(task,)))
+    return Draft("strategy", when, Said(sentence, (Parameter("rule", NOT_AT_DESTINATION), Parameter("chance", share))))
+
+
+def lessons(found: Findings) -> Iterator[Draft]:
+    """Yield what one trial teaches; of what was sought also where it was not."""
+    things = found.things
+    for place in found.looked:
+        for thing in sorted(things):
+            share = found.share(thing, place)
+            if share or thing in found.sought:
+                yield place_lesson(thing, place, share)
+    yield from (closed_lesson(place) for place in sorted(found.closed))
+    if found.co_located:
+        yield co_located_lesson()
+    goal = found.goal
+    if goal and goal.destination and found.taken and goal.word in BRINGING:
+        yield not_there_lesson(goal.word, float(found.taken == goal.destination))
+
+
+def subject(lesson: Draft) -> tuple[str, ...]:
+    """Return what a lesson is about: its kind, its condition, and its words; numbers are what trials revise."""
+    words = (f"{each.name} {each.value}" for each in lesson.advice.parameters if isinstance(each.value, str))
+    return (lesson.kind, *map(str, lesson.when), *words)
+
+
+def word(entry: Experience, name: str) -> str:
+    """Return a parameter that is a word, or nothing."""
+    return next((str(each.value) for each in entry.lesson.advice.parameters if each.name == name), "")
+
+
+def number(entry: Experience, name: str) -> float | None:
+    """Return a parameter that is a number, or None."""
+    values: Iterable[float | str] = (each.value for each in entry.lesson.advice.parameters if each.name == name)
+    return next((float(value) for value in values if not isinstance(value, str)), None)

@@ -1,0 +1,1 @@
+"""The Observer: builds the belief from what the bench delivers, and keeps it up to date."""
