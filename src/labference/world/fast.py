@@ -393,8 +393,7 @@ class FastWorld:
         placed, where = self._placed(), self.where
         tips = tuple(where[item].at for item in self._tips)
         stirrers = tuple(where[item].at for item in self._stirrers)
-        for _ in range(substeps):
-            self.plumbing.step(seconds / substeps, placed, tips, stirrers)
+        self.plumbing.step(seconds, placed, tips, stirrers, substeps)
 
     def _busy(self, rows: _Rows, force: np.ndarray, steps: int) -> int:
         """Let time pass tick by tick while something goes on; return how many ticks passed."""

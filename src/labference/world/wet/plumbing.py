@@ -204,11 +204,17 @@ class Plumbing:
         return max(0.0 if mixture.mixed else math.exp(-mixture.passed) for mixture in self._mixtures)
 
     def step(
-        self, dt: float, placed: list[Placed], tips: tuple[Point, ...] = (), stirrers: tuple[Point, ...] = ()
+        self,
+        dt: float,
+        placed: list[Placed],
+        tips: tuple[Point, ...] = (),
+        stirrers: tuple[Point, ...] = (),
+        parts: int = 1,
     ) -> bool:
         """Let `dt` [s] pass; return whether a mass changed.
 
         Vessels are `placed`, the tips of probes are at `tips`, and the lower ends of other tools at `stirrers` [m].
+        Streams run in `parts` equal steps, and keep their aim meanwhile.
         """
         changed, falling = False, []
         self.pushes = {}
@@ -221,24 +227,29 @@ class Plumbing:
             catch, landing = self._below(index, lip, out, placed)
             if catch >= 0 or not pour.airborne:
                 self._catches[index] = catch
-            before = pour.held
-            height = lip[2] - landing[2]
-            # What is already in the air was thrown at the catch of its time.
-            landed = pour.step(dt, tilt, height, catch >= 0)
-            if self._catches[index] >= 0 and not landed:
-                self._take_in(self._catches[index])
-            if landed:
-                self._land(index, self._catches[index], landed)
-                self.pushes[self._catches[index]] = pour.push
+            changed = self._run(index, (dt / parts, parts), tilt, lip[2] - landing[2], hits=catch >= 0) or changed
             if pour.flow:
                 falling.append(Falling(lip, landing))
-            changed = changed or bool(landed) or pour.held != before
         self.falling = tuple(falling)
         for index, tip in enumerate(tips):
             changed = self._dip(index, tip, placed) or changed
         self._mix(dt, placed, (*tips, *stirrers))
         self._air(dt)
         return changed
+
+    def _run(self, index: int, times: tuple[float, int], tilt: float, height: float, *, hits: bool) -> bool:
+        """Let a stream run for so long, so many times; return whether a mass changed."""
+        pour, catch = self._pours[index], self._catches[index]
+        (dt, parts), before, landed = times, pour.held, 0.0
+        for _ in range(parts):
+            # What is already in the air was thrown at the catch of its time.
+            landed = pour.step(dt, tilt, height, hits)
+            if landed:
+                self._land(index, catch, landed)
+                self.pushes[catch] = pour.push
+        if catch >= 0 and not landed:
+            self._take_in(catch)
+        return bool(landed) or pour.held != before
 
     def state(self) -> PlumbingState:
         """Return all that is remembered, as plain values."""
