@@ -21,7 +21,7 @@ from conftest import BASIC, Attempt
 from lab_policies import HERE
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
-from labference.policies import preflight
+from labference.policies import make_policy, preflight
 from labference.policies.remote.arrays import (
     Malformed,
     pack_openpi,
@@ -39,7 +39,7 @@ from labference.records.reader import read_run
 from labference.serving import openpi, vla_eval
 from labference.serving.hosted import Wrapped
 from labference.serving.sockets import Serving
-from labference.wire import END_EFFECTOR, JOINT, Goal, Policy, Refusal, ServiceFault
+from labference.wire import END_EFFECTOR, JOINT, Act, Goal, Observation, Policy, Refusal, ServiceFault
 from labference.wire.action import STROKE
 from labference.wire.panda import HOME
 from rogue_robots import PROFILE, Rogue, serving
@@ -585,6 +585,34 @@ def test_a_greeting_that_is_none_is_a_fault_of_the_service(words: bytes) -> None
 def test_a_server_that_never_opens_a_websocket_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ServiceFault, match="No server opened"):
         Link(f"ws://127.0.0.1:{silent.getsockname()[1]}", 0.2)
+
+
+@pytest.mark.parametrize("wire", ["openpi", "vla-eval"])
+def test_a_server_ends_while_a_policy_is_still_thinking(wire: str, tmp_path: Path) -> None:
+    begun, over, thought = threading.Event(), threading.Event(), threading.Event()
+
+    class Thinks(Waiting):
+        def act(self, observation: Observation) -> Act:
+            begun.set()
+            over.wait(30)
+            thought.set()
+            return super().act(observation)
+
+    def asking(address: str) -> None:
+        (tmp_path / "profile.toml").write_text(WIRED)
+        system = make_policy(address, 0, str(tmp_path / "profile.toml"))
+        system.reset(GOAL, JOINT, "session")
+        with pytest.raises(ServiceFault, match="lost"):
+            system.act(home(read(WIRED), GOAL))
+        system.close()
+
+    with hosted(wire, Thinks, read(WIRED)) as address:
+        client = threading.Thread(target=asking, args=(address,))
+        client.start()
+        assert begun.wait(30)
+    assert not thought.is_set()
+    over.set()
+    client.join()
 
 
 def test_a_server_that_does_not_read_is_given_up() -> None:

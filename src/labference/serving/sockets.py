@@ -10,6 +10,8 @@ from typing import Any
 
 from websockets.sync.server import Server, ServerConnection, serve
 
+GOODBYE_S = 2.0
+"""How long connections may take to end once they are cut; a policy at work is not waited for [s]."""
 Handler = Callable[[ServerConnection], None]
 
 
@@ -41,13 +43,15 @@ class Serving:
             self._thread.join()
 
     def close(self) -> None:
-        """Stop listening, and cut every connection."""
+        """Stop listening, cut every connection, and close the services that are not busy."""
         if self._thread is None:
             self._server.socket.close()
             return
         for connection in self._server.connections:
             connection.close_socket()
-        self._server.shutdown()
+        closing = threading.Thread(target=self._server.shutdown, daemon=True)  # waits for all that is at work
+        closing.start()
+        closing.join(GOODBYE_S)
         self._thread.join()
 
     def __enter__(self) -> Serving:
