@@ -1,5 +1,8 @@
 """Hands: poses in, commands out. They know the robot, not the scene."""
 
+from .dip import Dip as Dip
+from .dip import dip as dip
+from .dip import stir as stir
 from .grasp import Grasp as Grasp
 from .grasp import Outline as Outline
 from .grasp import Turn as Turn
@@ -15,6 +18,15 @@ from .pick import Picked as Picked
 from .pick import pick as pick
 from .place import Placement as Placement
 from .place import place as place
+from .pour import Poured as Poured
+from .pour import Pouring as Pouring
+from .pour import pour as pour
+from .side import SideGrasp as SideGrasp
+from .side import SidePlacement as SidePlacement
+from .side import approach_yaw as approach_yaw
+from .side import level as level
+from .side import pick_side as pick_side
+from .side import place_side as place_side
 from .skill import PARKED as PARKED
 from .skill import fresh as fresh
 from .skill import go as go
@@ -30,3 +42,6 @@ from .tubes import TUBE_TRANSIT as TUBE_TRANSIT
 from .tubes import grasp_tube as grasp_tube
 from .tubes import tube_insertion as tube_insertion
 from .tubes import tube_placement as tube_placement
+from .wetware import Handled as Handled
+from .wetware import put_back as put_back
+from .wetware import take as take
