@@ -28,8 +28,10 @@ from labference.wire import (
     Target,
     Wait,
 )
+from labference.wire.wetlab import FINISH
 
 ACTS = (Move, Wait, Perform, Report, Stop, StateReport, GeometryReport, Execute)
+STOP = "stop"
 LONGEST_REPORT = 64
 """Most facts or targets of one report."""
 LONGEST_WORD = 64
@@ -65,6 +67,8 @@ def admit(answer: object, spec: ActionSpec, goal: Goal, capabilities: Capabiliti
     if isinstance(answer, Perform):
         _may(capabilities.performs, capabilities, "performs")
         operation = _operation(answer.operation, goal)
+        if operation.kind == STOP:
+            return Admitted(Stop())
         return Admitted(Perform(operation, _parameters(answer.parameters, operation.kind, goal)))
     return Admitted(_statement(answer, goal, capabilities))
 
@@ -213,6 +217,8 @@ def _parameters(parameters: object, kind: str, goal: Goal) -> tuple[Parameter, .
 def _operation(operation: object, goal: Goal) -> Operation:
     if type(operation) is not Operation:
         raise Refusal("unknown_operation", f"A {type(operation).__name__} is no operation; send an Operation.")
+    if operation.kind == FINISH and STOP in goal.kinds:
+        return Operation(STOP)
     for word, allowed, what in (
         (operation.kind, goal.kinds, "kind"),
         (operation.item, ("", *goal.items), "item"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 
-from labference.motion.player import Player
 from labference.wire import (
     Act,
     ActionSpec,
@@ -42,7 +41,7 @@ class Performing:
 
     def __init__(self, seed: int = 0) -> None:
         del seed  # nothing is drawn
-        self._player = Player(self._play)
+        self._running: Script[None] | None = None
         self.goal = Goal("", (), (), ())
 
     def open(self) -> Capabilities:
@@ -54,11 +53,14 @@ class Performing:
         if missing := [kind for kind in self.kinds if kind not in goal.kinds]:
             raise Refusal("unsupported", f"{self.name!r} needs to {missing[0]}; here one can {', '.join(goal.kinds)}.")
         self.goal = goal
-        self._player.restart()
+        self._running = None
 
     def act(self, observation: Observation) -> Act:
         """Return the next act of the script."""
-        return self._player.act(observation)
+        if self._running is None:
+            self._running = self._play(observation)
+            return next(self._running)
+        return self._running.send(observation)
 
     def close(self) -> None:
         """Release nothing."""
