@@ -103,6 +103,15 @@ class Hangs(Rogue):
             time.sleep(1)
 
 
+class HangsLater(Swinging):
+    """Hang at the fifth question."""
+
+    def act(self, observation: Observation) -> Act:
+        if observation.id > 4:
+            time.sleep(1000)
+        return super().act(observation)
+
+
 class HangsInC(Rogue):
     """Block every signal, and sleep in C without letting go of the interpreter."""
 

@@ -178,6 +178,19 @@ def test_interrupting_two_workers_finishes_what_is_under_way_and_begins_nothing_
     assert {index: score for index, score in scores(out).items() if index < 4} == scores(uninterrupted)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a policy in a process of its own needs a POSIX system")
+def test_a_second_interrupt_does_not_wait_for_workers_whose_policy_hangs(tmp_path: Path, started: Any) -> None:
+    plan = replace(PLAN, policy="rogue:HangsLater", episodes=2)
+    child = started(tmp_path / "out", "--workers", "2", episode=1, plan=plan)
+    child.send_signal(signal.SIGINT)
+    time.sleep(3)
+    assert child.poll() is None, "what is under way is waited for at first"
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "same command resumes" in said and "Traceback" not in said
+
+
 def test_torn_last_lines_do_not_stop_anybody_from_reading_a_run(uninterrupted: Path, tmp_path: Path) -> None:
     out = tmp_path / "torn"
     subprocess.run(["cp", "-r", str(uninterrupted / "episode-0000"), str(out)], check=True)

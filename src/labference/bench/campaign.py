@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
-from itertools import islice
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +22,7 @@ from .clock import check as check_clock
 from .laboratory import Laboratory, Result, check_fidelity
 from .patience import patiently
 from .plan import Plan
-from .workers import begin_worker
+from .workers import spread
 
 RENDERINGS = ("fast", "quality")
 LONGEST_DEADLINE_S = 1e6
@@ -123,21 +119,13 @@ def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
 def _results(plan: Plan, out: Path, workers: int, todo: list[int]) -> Generator[Result]:
     if workers == 1 or len(todo) < 2:
         for index in todo:
-            yield _episode(plan, index, out)
+            yield _episode(plan, out, index)
         return
     dismiss()  # each worker has a child of its own
-    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=begin_worker)
-    try:
-        waiting = iter(todo)
-        ahead = deque(pool.submit(_episode, plan, index, out) for index in islice(waiting, workers + 1))
-        while ahead:
-            yield ahead.popleft().result()
-            ahead.extend(pool.submit(_episode, plan, index, out) for index in islice(waiting, 1))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    yield from spread(partial(_episode, plan, out), todo, workers)
 
 
-def _episode(plan: Plan, index: int, out: Path) -> Result:
+def _episode(plan: Plan, out: Path, index: int) -> Result:
     laboratory = _laboratory(plan.task, plan.render, plan.fidelity)
     laboratory.expect(agreed(out))
     for _ in range(TRIES):

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import deque
 from collections.abc import Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import islice
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 
 from labference.policies import DEADLINE_S
@@ -31,7 +27,7 @@ from .laboratory import Laboratory, Unsupported, invalid
 from .patience import patiently
 from .plan import Plan, profile_digest
 from .system import System
-from .workers import begin_worker
+from .workers import spread
 
 PREFIX, DRAFT = "prefix", "prefix.draft"
 """Records of the prefix in the folder of the checkpoint, and where they are until they are verified."""
@@ -157,15 +153,8 @@ def _results(registration: Registration, plan: Plan, out: Path, workers: int) ->
             yield from _start(registration, plan, out, number)
         return
     dismiss()  # each worker has a child of its own
-    pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=get_context("spawn"), initializer=begin_worker)
-    try:
-        waiting = iter(todo)
-        jobs = deque(pool.submit(_start, registration, plan, out, number) for number in islice(waiting, workers + 1))
-        while jobs:
-            yield from jobs.popleft().result()
-            jobs.extend(pool.submit(_start, registration, plan, out, number) for number in islice(waiting, 1))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    for results in spread(partial(_start, registration, plan, out), todo, workers):
+        yield from results
 
 
 def _start(registration: Registration, common: Plan, out: Path, number: int) -> list[BranchResult]:
