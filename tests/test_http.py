@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import rogue
 from conftest import BASIC, TESTS, environment
+from labference.bench import diagnosis
 from labference.bench.campaign import TRIES, remaining, run
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
@@ -28,8 +29,11 @@ from labference.records import folder, strict
 from labference.records.reader import read_run
 from labference.score.audit import audit
 from labference.score.campaign import read_campaign
+from labference.score.diagnosis import read_diagnosis
 from labference.score.summary import summarise
 from labference.serving.http import Server
+from labference.tasks import contract_digest, find_task
+from labference.truth.diagnosis import register
 from labference.truth.draw import draw, lay_out
 from labference.truth.identity import PlanError
 from labference.wire import JOINT, ActionSpec, Capabilities, Goal, Observation, Refusal, ServiceFault, Wait, plain
@@ -257,6 +261,35 @@ def test_a_server_that_comes_back_elsewhere_goes_on_with_the_same_campaign(tmp_p
     assert one["transport"] == "http" and strict.read(tmp_path / folder.CAMPAIGN)["condition"]["policy"] == "http"
     assert re.search(r"127\.0|://", str(one)) is None
     assert audit(result.path).difference is None
+
+
+def test_a_diagnosis_of_a_server_can_be_read_and_stays_of_one_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = find_task(BASIC)
+    registration = register(
+        contract,
+        contract_digest(contract),
+        task=BASIC,
+        instances="",
+        starts=2,
+        seed=0,
+        policy_seed=0,
+        split="development",
+        operations=0,
+        branches=("",),
+        budget=10,
+    )
+    with running(Server(Declares, "127.0.0.1", 0)) as server:
+        assert next(diagnosis.run(registration, server.address, tmp_path)).status == "scored"
+    assert read_diagnosis(tmp_path).policy == "http"
+    monkeypatch.setattr(Declares, "wants", Capabilities("declares", "2"))
+    with running(Server(Declares, "127.0.0.1", 0)) as server, pytest.raises(PlanError, match="'http: declares 1', not"):
+        list(diagnosis.run(registration, server.address, tmp_path))
+    monkeypatch.setattr(Declares, "wants", Capabilities("declares", "1"))
+    with running(Server(Declares, "127.0.0.1", 0)) as server:
+        assert [result.start for result in diagnosis.run(registration, server.address, tmp_path)] == [1]
+    assert len(read_diagnosis(tmp_path).of("")) == 2
 
 
 def test_another_system_behind_the_same_address_is_another_experiment(tmp_path: Path) -> None:

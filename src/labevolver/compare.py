@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .experience import NEAR, Draft, Parameter, State, Term, Value, word
 from .words import tokens
@@ -102,10 +103,15 @@ def _close(one: Value, other: Value) -> float:
 
 def _sentences(one: str, other: str) -> float:
     """Return the cosine of two sentences' word counts."""
-    ours, theirs = Counter(tokens(one)), Counter(tokens(other))
+    ours, theirs = _counted(one), _counted(other)
     if not ours or not theirs:
         return float(one.strip() == other.strip())
     return min(1.0, _dot(ours, theirs) / math.sqrt(_dot(ours, ours) * _dot(theirs, theirs)))
+
+
+@lru_cache(maxsize=4096)
+def _counted(sentence: str) -> Mapping[str, int]:
+    return Counter(tokens(sentence))
 
 
 def _dot(one: Mapping[str, int], other: Mapping[str, int]) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from labference.policies import DEADLINE_S
 from labference.policies.remote.process import dismiss
@@ -17,7 +18,7 @@ from labference.records.strict import write_atomically
 from labference.tasks import contract_digest, find_task
 from labference.truth.diagnosis import Registration, branch_folder, written
 from labference.truth.draw import draw, lay_out
-from labference.truth.identity import IN_PROCESS, PlanError, system_name, transport_of
+from labference.truth.identity import IN_PROCESS, SHARED, PlanError, system_name, transport_of
 from labference.wire import ServiceFault
 from labference.world.faults import SetupError
 
@@ -206,7 +207,11 @@ def _branch(
             handoff = _handoff(laboratory, registration, plan, index, system, where)
         confirm(handoff, where / CHECKPOINT)
         budgeted = replace(plan, budget=registration.budget + handoff.steps)
-        _, ending = laboratory.branch(budgeted, index, handoff, system, attempt)
+        laboratory.expect(agreed(registration, where.parent))
+        try:
+            _, ending = laboratory.branch(budgeted, index, handoff, system, attempt)
+        finally:
+            laboratory.expect({})  # a prefix is another system's
     except Unsupported as said:
         (where / branch_folder(branch)).mkdir(parents=True, exist_ok=True)
         write_atomically(where / branch_folder(branch) / folder.UNSUPPORTED, {"sentence": str(said)})
@@ -247,6 +252,17 @@ def _handoff(
         raise SetupError(f"The checkpoint prepared for {where.name} differs from the one stored there.")
     shutil.rmtree(draft, ignore_errors=True)
     return found
+
+
+def agreed(registration: Registration, out: Path) -> dict[str, Any]:
+    """Return what the scored branches in `out` agree on, whatever their support."""
+    for start in registration.starts:
+        for branch in registration.branches:
+            attempt = folder.finished(start_folder(out, start.number) / branch_folder(branch))
+            if attempt is not None:
+                identity = strict.read(attempt / folder.SCORES)["identity"]
+                return {field: identity.get(field) for field in SHARED if field not in ("intervention", "budget")}
+    return {}
 
 
 def _finished(path: Path) -> bool:

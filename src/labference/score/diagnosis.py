@@ -12,7 +12,7 @@ from labference.records import strict
 from labference.records.folder import DIAGNOSIS as DIAGNOSIS
 from labference.records.reader import RecordError
 from labference.truth.diagnosis import Registration, branch_folder, restore
-from labference.truth.identity import SHARED
+from labference.truth.identity import SHARED, system_name
 
 from .branch import Branch, read_branch
 from .campaign import IdentityError
@@ -168,9 +168,13 @@ def _check(found: Diagnosis) -> None:
             if _identity(branch, name) != value:
                 raise IdentityError(f"{branch.path} has {name} {_identity(branch, name)!r}, registered is {value!r}.")
         assert branch.run is not None  # scored
-        for name, value in (("task", found.registration.task), ("policy", found.policy)):
-            if branch.run["plan"][name] != value:
-                raise IdentityError(f"{branch.path} has {name} {branch.run['plan'][name]!r}, registered is {value!r}.")
+        plan = branch.run["plan"]
+        for name, value, there in (
+            ("task", found.registration.task, plan["task"]),
+            ("policy", found.policy, system_name(plan["policy"])),
+        ):
+            if there != value:
+                raise IdentityError(f"{branch.path} has {name} {there!r}, registered is {value!r}.")
     for number in starts:
         same = [branch for branch in scored if branch.start == number]
         _agree(found.path, same, ((name, partial(_identity, name=name)) for name in PER_START))

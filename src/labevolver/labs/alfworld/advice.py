@@ -63,6 +63,8 @@ class Trial:
     """Experiences that the player acted on."""
     used: frozenset[str] = frozenset()
     """Those of them that led to what was sought."""
+    asked: tuple[Situation, ...] = ()
+    """What the memory was asked, in order; asked again and taught again, a memory is the same again."""
 
 
 Consult: TypeAlias = Callable[[Situation], Advice]

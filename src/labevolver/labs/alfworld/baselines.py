@@ -99,10 +99,10 @@ class Workflow:
 
 
 class MempStyle:
-    """Procedural memory in the manner of MemP: every successful trajectory becomes workflows, retrieved by their words.
+    """Procedural memory after MemP: successful trajectories become workflows, retrieved by their words.
 
-    Of each trajectory one workflow of the whole task and one for each thing it had to find; a workflow that was retrieved
-    three times and helped in less than half of them is deleted, as in MemP's public code. The rest is ours.
+    Of each trajectory one workflow of the whole task and one for each thing it had to find; a workflow that was
+    retrieved three times and helped in less than half of them is deleted, as in the public code. The rest is ours.
     """
 
     MOST, LEAST_OVERLAP, TRIALS, LEAST_SUCCESS = 10, 0.4, 3, 0.5

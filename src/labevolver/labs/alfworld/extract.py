@@ -1,4 +1,4 @@
-"""What a finished trial shows, read from its texts alone: which receptacles held what, and how the interface behaved."""
+"""What a finished trial shows, read from its texts alone: which receptacles held what, how the interface behaved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons of ALFWorld as experience: where things are (strategy), how long a look takes (skill), what to avoid (safety)."""
+"""Lessons of ALFWorld: where things are (strategy), how long a look takes (skill), what to avoid (safety)."""
 
 from __future__ import annotations
 

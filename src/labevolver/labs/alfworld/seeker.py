@@ -1,7 +1,7 @@
 """The symbolic mind: a program that reads the task, searches systematically, and carries out what the task asks for.
 
-It plans nothing but the order of its search. With notes it remembers what it saw within the task; with advice it searches
-likely receptacles first. It is no language model, and results with it are labelled so.
+It plans nothing but the order of its search. With notes it remembers what it saw within the task; with advice it
+searches likely receptacles first. It is no language model, and results with it are labelled so.
 """
 
 from __future__ import annotations
