@@ -15,6 +15,7 @@ from rich.console import Console
 from . import __version__
 from .bank import Bank, BankError
 from .codec import plain
+from .experiments.alfworld_cli import alfworld
 from .operations import line
 from .shown import entries_table, entry_lines, printable, quarantine_lines, summary, why_lines
 
@@ -28,6 +29,9 @@ memory = typer.Typer(
     no_args_is_help=True, help="What the agent remembers, where it has it from, and how to take it back."
 )
 app.add_typer(memory, name="memory")
+experiment = typer.Typer(no_args_is_help=True, help="The experiments of the paper, each with its tables.")
+experiment.command()(alfworld)
+app.add_typer(experiment, name="experiment")
 console = Console()
 errors = Console(stderr=True)
 Path_ = Annotated[Path, typer.Option("--bank", envvar="LABEVOLVER_BANK", help="File of the memory bank.")]

@@ -1,0 +1,202 @@
+"""The Strategist's extraction for the wet lab: e = (skill, strategy, safety) of one trial, paired with its state.
+
+skill     gains of a pour that met its mass, and how long a measurement takes to settle
+strategy  dose curves, what a stock does to the conductivity, and the whole recorded procedure (for `memp`)
+safety    each refusal of the gate, with the state in which it was refused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..agent import Move, Trial
+from ..experience import Advice, Draft, Experience, Parameter, Term, around
+from ..gate.gate import parameters
+from ..maintain import Finished, Proposal, Teach
+from ..operate.precautions import lesson
+from ..skills.tools import Dose, apparent_ec, fitted, reference_of
+from ..strategist import Step, Trajectory, votes
+from ..supervise import Checkpoint
+from .wet_memory import CONDUCTIVITY, CURVE, GAINS, MEASURING, WORKFLOW
+from .wetlab import ACID, BASE, SPREADS, UNITS
+
+LEAST_G = 0.5
+"""Smallest addition from which a conductivity is inferred [g]: the balance shows tenths."""
+BROKEN = 0.6
+"""How far pH may be from what an entry promised before it counts as contradicted [pH]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What the Strategist is told of a trial: a declared condition of a run.
+
+    success   "verdict" is the bench's, "claim" only what the agent itself believed
+    """
+
+    success: str = "verdict"
+
+
+class WetStrategist:
+    """Extracts by rule."""
+
+    name = "wet symbolic@1"
+
+    def reflect(
+        self,
+        trial: Trial,
+        now: Checkpoint,
+        finished: Finished,
+        promised: Sequence[tuple[int, str, float]] = (),
+        entries: Sequence[Experience] = (),
+    ) -> list[Proposal]:
+        """Return votes and lessons; `promised` are the pH values that entries promised for doses by number."""
+        told = trajectory(trial, now, finished, promised, entries)
+        drafts = [*_safety(trial.moves), *_measuring(now, trial), *_curves(now), *_conductivities(now)]
+        drafts += [*_gains(trial, finished), *(_workflow(trial, now) if finished.success else ())]
+        return [*votes(told), *map(Teach, dict.fromkeys(drafts))]
+
+
+def trajectory(
+    trial: Trial,
+    now: Checkpoint,
+    finished: Finished,
+    promised: Sequence[tuple[int, str, float]] = (),
+    entries: Sequence[Experience] = (),
+) -> Trajectory:
+    """Return τ as every Strategist takes it; a precaution that was followed is not blamed for a trial that failed."""
+    safety = {entry.id for entry in entries if entry.lesson.kind == "safety"}
+    followed = [name for move in trial.moves if move.ruling.admitted for name in move.proposal.follows]
+    kept = [name for name in dict.fromkeys(followed) if finished.success or name not in safety]
+    broken = {name for number, name, ph in promised if _missed(now, number, ph)}
+    steps = tuple(_step(move) for move in trial.moves)
+    return Trajectory(finished, trial.target.fields, trial.start, steps, tuple(kept), tuple(sorted(broken)))
+
+
+def _missed(now: Checkpoint, number: int, ph: float) -> bool:
+    after = now.doses[number].after if number < len(now.doses) else None
+    return after is not None and abs(after.ph - ph) > BROKEN
+
+
+def _step(move: Move) -> Step:
+    log = move.ruling.exception
+    acted = move.proposal.action
+    return Step(acted.kind, _sound(acted), move.state, refused=None if log is None else log.refused())
+
+
+def _sound(acted: object) -> tuple[Parameter, ...]:
+    try:
+        return parameters(acted)  # type: ignore[arg-type]
+    except ValueError:
+        return ()  # what was refused may hold numbers that no log can
+
+
+def _safety(moves: Iterable[Move]) -> list[Draft]:
+    return [lesson(log) for move in moves if (log := move.ruling.exception) is not None and log.layer != "interface"]
+
+
+def _measuring(now: Checkpoint, trial: Trial) -> list[Draft]:
+    """Return how long it took until a reading settled: the longest sum of measurements of one liquid."""
+    sums, running = [], 0.0
+    for move in trial.moves:
+        acted = move.proposal.action
+        if not move.ruling.admitted:
+            continue
+        if acted.kind == "measure":
+            running += acted.numbers.get("seconds", 0.0)
+        elif acted.kind in ("rinse_probe", "return_probe") and running:
+            sums.append(running)
+            running = 0.0
+    if not sums or not now.readings or not now.readings[-1].settled:
+        return []
+    when = (Term("topic", among=(MEASURING,)),)
+    return [Draft("skill", when, Advice("Measure for {seconds}.", (Parameter("seconds", max(sums), "s"),)))]
+
+
+def _curves(now: Checkpoint) -> list[Draft]:
+    """Return the curve of the first row of doses from one of acid and base, where it passes its reference."""
+    row: list[Dose] = []
+    for dose in now.doses:
+        if dose.tube not in (ACID, BASE) or dose.after is None or (row and dose.tube != row[0].tube):
+            break
+        row.append(dose)
+    if not row:
+        return []
+    start, last, tube = row[0].before, row[-1].after, row[0].tube
+    assert last is not None  # only such doses are in the row
+    so_far, points = 0.0, [(0.0, start.ph)]
+    for dose in row:
+        so_far += dose.grams
+        points.append((so_far, dose.after.ph if dose.after is not None else start.ph))
+    curve = fitted(points, start, reference_of(tube, start.ph))
+    if curve is None:
+        return []
+    moved = "rises" if last.ec > start.ec else "falls"
+    when = (
+        Term("topic", among=(CURVE,)),
+        Term("tube", among=(tube,)),
+        Term("ec_change", among=(moved,)),
+        around("start_ph", start.ph, UNITS["ph"], SPREADS["ph"]),
+        around("start_ec", start.ec, UNITS["ec"], SPREADS["ec"]),
+    )
+    text = (
+        f"From {tube}, {{per}} 0.0001 g for each gram of water and uS/cm bring pH to {{reference}}; the rest by shares."
+    )
+    numbers = tuple(Parameter(name, value) for name, value in curve.parameters().items())
+    return [Draft("strategy", when, Advice(text, numbers))]
+
+
+def _conductivities(now: Checkpoint) -> list[Draft]:
+    """Return what each tube did to EC: that of its last addition large enough."""
+    found = {
+        dose.tube: value for dose in now.doses if dose.grams >= LEAST_G and (value := apparent_ec(dose)) is not None
+    }
+    return [
+        Draft(
+            "strategy",
+            (Term("topic", among=(CONDUCTIVITY,)), Term("tube", among=(tube,))),
+            Advice(
+                f"{tube} mixes as if its conductivity were {{apparent_ec}}.",
+                (Parameter("apparent_ec", value, "uS/cm"),),
+            ),
+        )
+        for tube, value in found.items()
+    ]
+
+
+def _gains(trial: Trial, finished: Finished) -> list[Draft]:
+    """Return the numbers of a first pour that met its mass."""
+    target = trial.target
+    if target.grams is None or not finished.success:
+        return []
+    pours = [move for move in trial.moves if move.ruling.admitted and move.proposal.action.kind == "pour"]
+    if len(pours) != 1:
+        return []
+    return [gains_lesson(target.liquid, target.grams, pours[0].proposal.action.numbers)]
+
+
+def gains_lesson(liquid: str, grams: float, numbers: dict[str, float] | object) -> Draft:
+    """Return the lesson that a pour of some grams of a liquid works with these numbers."""
+    held = dict(numbers)  # type: ignore[call-overload]
+    units = {"kp": "deg/s/g", "kd": "deg/g", "pre_stop": "g"}
+    named = tuple(Parameter(name, float(held[name]), unit) for name, unit in units.items() if name in held)
+    when = (
+        Term("topic", among=(GAINS,)),
+        Term("liquid", among=(liquid,)),
+        around("target_g", grams, UNITS["target_g"], SPREADS["target_g"]),
+    )
+    text = f"Pour {liquid} with " + ", ".join(f"{each.name} {{{each.name}}}" for each in named) + "."
+    return Draft("skill", when, Advice(text, named))
+
+
+def _workflow(trial: Trial, now: Checkpoint) -> list[Draft]:
+    """Return the whole procedure of a success, as a memory of procedures keeps it."""
+    if not now.doses:
+        return []
+    doses = "; ".join(f"{dose.grams:.1f} {dose.tube}" for dose in now.doses)
+    fields = trial.target.fields
+    when = (
+        Term("topic", among=(WORKFLOW,)),
+        *(around(name, value, UNITS.get(name, "")) for name, value in fields.items()),
+    )
+    return [Draft("strategy", when, Advice("The procedure that succeeded: {doses}.", (Parameter("doses", doses),)))]
