@@ -29,7 +29,7 @@ from labevolver.experience import Advice, Draft, Experience, Parameter, Source, 
 from labevolver.fold import fold
 from labevolver.forget import decayed, lifetime, retained, stability
 from labevolver.maintain import Doubt, Finished, Revise, Support, Teach, Unreadable
-from labevolver.operations import OPERATIONS, Add, Decay, Logged, Open, Settings, Upvote, parse
+from labevolver.operations import OPERATIONS, Add, Decay, Forget, Logged, Open, Settings, Upvote, parse
 from labevolver.proposals import from_text
 from labevolver.strategist import Refused, Step, SymbolicStrategist, Trajectory
 
@@ -155,13 +155,29 @@ def test_no_trial_votes_twice_and_none_is_learned_twice() -> None:
     bank = Bank(MEMORY)
     bank.learn(trial("a"), [Teach(dose(7.74, 8))])
     (entry,) = bank.entries()
-    bank.learn(trial("b"), [Support(entry.id), Support(entry.id), Teach(dose(7.74, 8))])
+    twice = bank.learn(trial("b"), [Support(entry.id), Support(entry.id), Teach(dose(7.74, 8))])
+    assert [each.amount for each in _votes(twice.operations)] == [DEFAULTS.up, 0.0]
     assert bank.entry(entry.id).score <= DEFAULTS.first + DEFAULTS.up
     before = bank.log()
     again = bank.learn(trial("b"), [Support(entry.id), Teach(dose(1.0, 1))])
     assert again.repeated and again.trial == 2
     assert again.operations == tuple(bank.log(run="b"))
     assert bank.log() == before
+
+
+def _votes(operations: tuple[Logged, ...]) -> list[Upvote]:
+    return [logged.operation for logged in operations if isinstance(logged.operation, Upvote)]
+
+
+def test_a_fold_counts_no_vote_twice_and_none_for_an_entry_that_has_ended() -> None:
+    add = Add("strategy-x-1", dose(7.74, 8), 2.0, 1, Source(("a",)), "a")
+    vote = Upvote(add.entry, 1.0, 2, Source(("b",)), "b", followed=True)
+    once = fold([Logged(1, add), Logged(2, vote)])
+    assert fold([Logged(1, add), Logged(2, vote), Logged(3, vote)]) == once
+    assert once[add.entry].score == 3.0
+    gone = [Logged(1, add), Logged(2, Forget(add.entry, "by hand"))]
+    assert fold([*gone, Logged(3, vote)]) == fold(gone)
+    assert fold([Logged(1, vote), Logged(2, add)]) == fold([Logged(2, add)])
 
 
 def test_a_vote_for_an_entry_that_the_same_trial_just_made_says_nothing() -> None:
@@ -337,6 +353,23 @@ def test_a_poisoned_trial_can_be_taken_out_of_everything_it_touched() -> None:
     assert not bank.verify()
     with pytest.raises(BankError, match="Nothing that 'poison' taught"):
         bank.retract("poison")
+
+
+def test_what_one_process_learns_or_takes_back_the_other_sees(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Bank(path) as one, Bank(path) as other:
+        one.learn(trial("a"), [Teach(dose(7.74, 8))])
+        assert other.entries() == one.entries() != []
+        name = other.entries()[0].id
+        other.learn(trial("b"), [Support(name, followed=True)])
+        assert one.entry(name) == other.entry(name)
+        other.retract("b")
+        assert one.entry(name).score == DEFAULTS.first
+        one.undo(next(logged.number for logged in one.log() if logged.name == "Add"))
+        assert other.entries() == [] == one.entries()
+        other.learn(trial("c"), [Teach(dose(3.0, 1))])
+        assert one.entries() == other.entries() != []
+        assert not one.verify()
 
 
 def test_an_id_of_an_undone_entry_is_not_given_again() -> None:

@@ -118,8 +118,12 @@ def test_among_equals_the_record_decides_and_then_the_id() -> None:
     by_id = [entry.id for entry in bank.entries()]
     scored = sorted(bank.entries(), key=lambda entry: (-entry.score, entry.id))
     assert [hit.entry.id for hit in retrieve(bank, Query(BASE)).hits] == [entry.id for entry in scored]
+    for run in ("u", "v"):
+        bank.learn(Finished(run, True), [Support(by_id[0])])
     bank.learn(Finished("s", True), [Support(by_id[-1], followed=True)])
-    assert retrieve(bank, Query(BASE)).hits[0].entry.id == by_id[-1]
+    first, second = retrieve(bank, Query(BASE)).hits[:2]
+    assert (first.entry.id, second.entry.id) == (by_id[-1], by_id[0])
+    assert first.entry.score < second.entry.score
 
 
 def test_what_was_learned_on_the_instances_of_an_evaluation_is_refused() -> None:
