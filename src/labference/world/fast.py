@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -177,7 +177,8 @@ class FastWorld:
         if steps < 1:
             raise ValueError(f"A step takes at least 1 tick, not {steps!r}.")
         first, pressed = self.tick, self._pressed
-        calm = self.activity is None and self._calm()
+        placed = self._placed()
+        calm = self.activity is None and self.plumbing.calm(placed)
         if calm and self.plumbing.unmixed > UNMIXED:
             steps = min(steps, MIXING)
         rows = _Rows(self)
@@ -185,7 +186,7 @@ class FastWorld:
         done = steps if calm else self._busy(rows, force, steps)
         if calm:
             force[:] = self._forces()
-            self._flow(steps * TIMESTEP)
+            self._flow(steps * TIMESTEP, placed)
         force = force[:done]
         self._silence(first, force)
         block = rows.block(done, force, control, self._liquid(), self.plumbing.samples(), pressed)
@@ -381,16 +382,12 @@ class FastWorld:
         """Return where every vessel is."""
         where, stands = self.where, self._stands
         return [
-            Placed(where[cup.name].at, where[cup.name].axis) if cup.name in where else Placed(stands[cup.name], UPRIGHT)
-            for cup in self.plumbing.cups
+            Placed(where[name].at, where[name].axis) if name in where else Placed(stands[name], UPRIGHT)
+            for name in self.channels.vessels
         ]
 
-    def _calm(self) -> bool:
-        """Return whether no liquid moves by itself."""
-        return self.plumbing.calm(self._placed())
-
-    def _flow(self, seconds: float, substeps: int = 1) -> None:
-        placed, where = self._placed(), self.where
+    def _flow(self, seconds: float, placed: list[Placed], substeps: int = 1) -> None:
+        where = self.where
         tips = tuple(where[item].at for item in self._tips)
         stirrers = tuple(where[item].at for item in self._stirrers)
         self.plumbing.step(seconds, placed, tips, stirrers, substeps)
@@ -398,10 +395,12 @@ class FastWorld:
     def _busy(self, rows: _Rows, force: np.ndarray, steps: int) -> int:
         """Let time pass tick by tick while something goes on; return how many ticks passed."""
         glimpse = _Glimpse(self._cells[0].state()) if self._cells else None
+        loads = self._loads()
         for index in range(steps):
             rows.keep(self)
-            force[index] = self._forces()
-            self._flow(TIMESTEP, 1 if self._calm() else _SUBSTEPS)
+            force[index] = self._forces(loads)
+            placed = self._placed()
+            self._flow(TIMESTEP, placed, 1 if self.plumbing.calm(placed) else _SUBSTEPS)
             self.tick += 1
             self.then = None
             if self.activity is None:
@@ -419,20 +418,23 @@ class FastWorld:
         self._silence(tick, copy)
         return float(copy[0, 0])
 
-    def _forces(self) -> list[float]:
+    def _forces(self, loads: list[_Load] | None = None) -> list[float]:
         """Return the upward force on each load cell [N]: what rests on its pan, and the push of a stream."""
-        masses, pushes = self.plumbing.masses, self.plumbing.pushes
-        names = self.channels.vessels
-        found = []
+        plumbing = self.plumbing
+        return [
+            GRAVITY * (load.still + sum(plumbing.held(v) + plumbing.pushes.get(v, 0.0) for v in load.vessels))
+            for load in (loads or self._loads())
+        ]
+
+    def _loads(self) -> list[_Load]:
+        """Return what rests on each pan."""
+        names, found = self.channels.vessels, []
         for (_, body, _), surface in zip(self.stock.cells, self._pans, strict=True):
-            load, bit = self.stock.bodies[body].mass, self.bit(surface)
-            for index, item in enumerate(self.channels.items):
-                if self.touch[index] & bit and not self.touch[index] & _HELD:
-                    load += self._masses[index]
-                    if item in names:
-                        vessel = names.index(item)
-                        load += masses[vessel] + pushes.get(vessel, 0.0)
-            found.append(GRAVITY * load)
+            bit = self.bit(surface)
+            on = [i for i, touch in enumerate(self.touch[:-1]) if touch & bit and not touch & _HELD]
+            still = self.stock.bodies[body].mass + sum(self._masses[i] for i in on)
+            items = (self.channels.items[i] for i in on)
+            found.append(_Load(still, tuple(names.index(item) for item in items if item in names)))
         return found
 
     def _silence(self, first: int, force: np.ndarray) -> None:
@@ -458,6 +460,13 @@ class FastWorld:
             for name, cell, readout in zip(self.channels.cells, self._cells, self._readouts, strict=True)
         )
         return cells + port_readings(self.channels.meters, self.dipped, TIMESTEP)
+
+
+class _Load(NamedTuple):
+    """What rests on a pan: mass that does not change [kg], and indices of vessels."""
+
+    still: float
+    vessels: tuple[int, ...]
 
 
 class _Rows:

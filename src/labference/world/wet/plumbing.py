@@ -162,6 +162,10 @@ class Plumbing:
         """Return the index of the vessel that each tip is dipped into, -1 for air."""
         return tuple(tip.inside for tip in self._tips)
 
+    def held(self, vessel: int) -> float:
+        """Return what a vessel holds [kg]."""
+        return self._pours[vessel].held
+
     def contents(self, vessel: int) -> Solution:
         """Return what a vessel holds, all of it."""
         return portion(self._mixture(vessel).whole, self._pours[vessel].held)
