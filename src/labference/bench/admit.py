@@ -217,7 +217,7 @@ def _parameters(parameters: object, kind: str, goal: Goal) -> tuple[Parameter, .
 def _operation(operation: object, goal: Goal) -> Operation:
     if type(operation) is not Operation:
         raise Refusal("unknown_operation", f"A {type(operation).__name__} is no operation; send an Operation.")
-    if operation.kind == FINISH and STOP in goal.kinds:
+    if isinstance(operation.kind, str) and operation.kind == FINISH and STOP in goal.kinds:
         return Operation(STOP)
     for word, allowed, what in (
         (operation.kind, goal.kinds, "kind"),
