@@ -262,6 +262,13 @@ def test_an_empty_population_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize("policy", ["still", "expert"])
+def test_a_profile_of_a_local_policy_is_refused_and_not_ignored(policy: str, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=f"'{policy}' is no server and has no profile; leave out --profile droid"):
+        run(Plan(BASIC, policy, 1, profile="droid"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_episodes_of_unknown_origin_are_not_added_to(tmp_path: Path) -> None:
     folder.episode_folder(tmp_path, 0).mkdir()
     with pytest.raises(PlanError, match="choose another --out"):

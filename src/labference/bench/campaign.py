@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from labference.policies import preflight
+from labference.policies import is_remote, preflight
 from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
@@ -92,6 +92,8 @@ def remaining(plan: Plan, out: Path) -> list[int]:
 
 def contact(plan: Plan) -> None:
     """Contact the tested system of `plan` once, with its longest goal; `PlanError` where it does not fit or answer."""
+    if plan.profile and not is_remote(plan.policy):
+        raise PlanError(f"{plan.policy!r} is no server and has no profile; leave out --profile {plan.profile}.")
     if plan.policy == EXPERT:
         return
     contract, spec = find_task(plan.task), PROFILES[plan.action]
