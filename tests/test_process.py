@@ -183,6 +183,41 @@ def test_the_parent_does_not_import_what_it_tests(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+RUNS_ITSELF = """
+from pathlib import Path
+from labference.bench.campaign import run
+from labference.bench.plan import Plan
+from labference.policies.still import Still as Mine
+plan = Plan("weighing-basic", f"{__name__}:Mine", 1, transport="process", deadline_s=60)
+list(run(plan, Path(__file__).parent / "out"))
+"""
+
+
+def test_a_policy_whose_module_runs_itself_does_not_begin_processes_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs_itself.py").write_text(RUNS_ITSELF)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    said = process.missing("runs_itself:Mine", PATIENT_S)
+    assert 'its module may do so under if __name__ == "__main__".' in said and not said.endswith("..")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_process_may_take_longer_to_begin_than_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from labference.policies.remote.child import Child
+
+    deadlines: list[float] = []
+    ask = Child.ask
+
+    def noted(self: Child, message: bytes, deadline_s: float) -> bytes:
+        deadlines.append(deadline_s)
+        return ask(self, message, PATIENT_S)
+
+    monkeypatch.setattr(Child, "ask", noted)
+    make_policy("still", 0, isolated=True, deadline_s=0.5).close()
+    assert deadlines == [process.START_S, 0.5, 0.5]
+
+
 def test_a_child_is_told_no_path_of_the_records_and_reads_no_terminal() -> None:
     system = make_policy("lab_policies:Scripted", 0, isolated=True)
     (pid,) = children()

@@ -95,7 +95,8 @@ def find_policy(name: str) -> Callable[..., Policy]:
     except KeyError:
         raise UnknownPolicy(f"Module {module!r} has no class {attribute!r}.") from None
     except (Exception, SystemExit) as error:
-        raise UnknownPolicy(f"Cannot import the policy module {module!r}: {error}.") from error
+        words = str(error).rstrip(".") or type(error).__name__
+        raise UnknownPolicy(f"Cannot import the policy module {module!r}: {words}.") from error
     if not isinstance(kind, type):
         raise UnknownPolicy(f"{name!r} is a {type(kind).__name__}; give a class.")
     return kind

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from labference.policies import UnknownPolicy, find_policy
+from labference.policies.remote import process
 from labference.policies.remote.child import HEAD
 from labference.policies.remote.limits import LARGEST_FRAME
 from labference.wire import Policy, Refusal, Witness, codec
@@ -70,6 +71,7 @@ def main() -> None:
     name, paths = codec.decode(message)
     sys.path[:] = paths
     _write(sink, number, b"")
+    process.hosting = True
     host = Host(name)
     while True:
         number, message = _read(source)

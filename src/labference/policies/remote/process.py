@@ -10,6 +10,10 @@ from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Op
 from labference.wire.call import result
 
 POSIX = os.name == "posix"
+START_S = 60.0
+"""How long a process may take to begin, where the deadline of an answer is shorter [s]."""
+hosting = False
+"""Whether this is such a child itself."""
 _idle: dict[str, Any] = {}
 """The child that waits for the next episode, by the name of its system: what is slow to load is loaded once."""
 
@@ -80,7 +84,7 @@ class _Host:
         self._child = _idle.pop(name, None)
         if self._child is None or not self._child.alive:
             self._child = _start(name)
-            self._child.ask(codec.encode((name, tuple(sys.path))), deadline_s)
+            self._child.ask(codec.encode((name, tuple(sys.path))), max(deadline_s, START_S))
 
     @property
     def alive(self) -> bool:
@@ -101,6 +105,12 @@ class _Host:
 def _start(name: str) -> Any:
     if not POSIX:
         raise Refusal("unsupported", "A policy in a process of its own needs a POSIX system; --in-process would work.")
+    if hosting:  # a module that runs itself when it is imported would go on without end
+        raise Refusal(
+            "unsupported",
+            "A policy in a process of its own cannot begin a run; its module may do so under "
+            'if __name__ == "__main__".',
+        )
     from .child import Child
 
     return Child(name)
