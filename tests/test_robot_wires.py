@@ -22,6 +22,7 @@ from lab_policies import HERE
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.policies import make_policy, preflight
+from labference.policies.remote import link
 from labference.policies.remote.arrays import (
     Malformed,
     pack_openpi,
@@ -613,6 +614,16 @@ def test_a_server_ends_while_a_policy_is_still_thinking(wire: str, tmp_path: Pat
     assert not thought.is_set()
     over.set()
     client.join()
+
+
+def test_a_server_that_is_gone_as_soon_as_it_has_greeted_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(connected: socket.socket, seconds: float) -> None:
+        connected.close()
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    monkeypatch.setattr(link, "_limit_sending", gone)
+    with wrapped(noise=None) as server, pytest.raises(ServiceFault, match="Bad file descriptor"):
+        Link(f"ws://127.0.0.1:{server.port}", 5.0)
 
 
 def test_a_server_that_does_not_read_is_given_up() -> None:

@@ -44,9 +44,9 @@ class Link:
                 open_timeout=min(OPEN_S, deadline_s),
                 close_timeout=CLOSE_S,
             ).__enter__()
+            _limit_sending(self._socket.socket, deadline_s)
         except (OSError, EOFError, TimeoutError, InvalidHandshake, InvalidURI, ValueError) as error:
             raise ServiceFault(f"No server opened a websocket at {url}: {_words(error)}") from error
-        _limit_sending(self._socket.socket, deadline_s)
 
     @property
     def alive(self) -> bool:
