@@ -7,7 +7,7 @@ safety    each refusal of the gate, with the state in which it was refused
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..agent import Move, Trial
@@ -142,7 +142,7 @@ def _curves(now: Checkpoint) -> list[Draft]:
     text = (
         f"From {tube}, {{per}} 0.0001 g for each gram of water and uS/cm bring pH to {{reference}}; the rest by shares."
     )
-    numbers = tuple(Parameter(name, value) for name, value in curve.parameters().items())
+    numbers = tuple(Parameter(name, value) for name, value in curve.parameters(moved).items())
     return [Draft("strategy", when, Advice(text, numbers))]
 
 
@@ -175,11 +175,10 @@ def _gains(trial: Trial, finished: Finished) -> list[Draft]:
     return [gains_lesson(target.liquid, target.grams, pours[0].proposal.action.numbers)]
 
 
-def gains_lesson(liquid: str, grams: float, numbers: dict[str, float] | object) -> Draft:
+def gains_lesson(liquid: str, grams: float, numbers: Mapping[str, float]) -> Draft:
     """Return the lesson that a pour of some grams of a liquid works with these numbers."""
-    held = dict(numbers)  # type: ignore[call-overload]
     units = {"kp": "deg/s/g", "kd": "deg/g", "pre_stop": "g"}
-    named = tuple(Parameter(name, float(held[name]), unit) for name, unit in units.items() if name in held)
+    named = tuple(Parameter(name, float(numbers[name]), unit) for name, unit in units.items() if name in numbers)
     when = (
         Term("topic", among=(GAINS,)),
         Term("liquid", among=(liquid,)),

@@ -1,0 +1,244 @@
+"""The agent: a tested system of labference whose every act went through the gate, and the record of its trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation
+
+from .belief import Belief
+from .codec import plain
+from .experience import State, Value
+from .gate.gate import ABANDON, ExceptionLog, Gate, Ruling
+from .gate.view import view
+from .labs.wetlab import Target, read_goal, situation
+from .observe.observer import Observer
+from .operate.context import Context, Operator, Proposal
+from .operate.symbolic import Habits, SymbolicMind
+from .retrieve import Retrieved
+from .skills.atomic import Action
+from .supervise import NOTHING, Supervisor
+
+VERSION = "1"
+PATIENCE = 24
+"""Refusals in a row after which the agent gives up, whatever its Operator says."""
+METHODS = {
+    "act": Habits(one_shot=True, state=False, notes=False),
+    "react": Habits(state=False),
+    "inner-only": Habits(),
+    "memp": Habits(memory="workflow"),
+    "labevolver": Habits(memory="experience"),
+}
+"""The compared methods: they share skills, gate and Observer, and differ in what their Operator may use."""
+Recall = Callable[[State], Retrieved]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One proposal of a trial: belief, intent, action, ruling, advice followed, and the view that the rules saw."""
+
+    time: float
+    proposal: Proposal
+    ruling: Ruling
+    belief: tuple[str, ...]
+    state: State
+    view: State
+
+
+@dataclass(slots=True)
+class Trial:
+    """What the agent keeps of one trial, whatever the bench records."""
+
+    goal: Goal
+    target: Target
+    start: State
+    moves: list[Move] = field(default_factory=list)
+    retrieved: list[Retrieved] = field(default_factory=list)
+    ended: float = 0.0
+    claimed: bool = False
+    """Whether it ended by claiming that the goal is reached."""
+
+
+class Agent:
+    """Observer, Operator, Supervisor and gate around one trial; the memory is asked through `recall`."""
+
+    def __init__(self, operator: Operator, method: str = "inner-only", recall: Recall | None = None) -> None:
+        if method not in METHODS:
+            raise ValueError(f"No method {method!r}; methods: {', '.join(METHODS)}.")
+        self.operator, self.method = operator, method
+        self._recall = recall or (lambda _: NOTHING)
+        self.trial: Trial | None = None
+        self.supervisor: Supervisor | None = None
+
+    def open(self) -> Capabilities:
+        """Ask for the data ports and for the bench's hands."""
+        name = f"labevolver {self.method}, {self.operator.name}"
+        return Capabilities(name, VERSION, readings=True, performs=True)
+
+    def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
+        """Forget the last trial, and read the goal."""
+        del spec, session
+        self._goal, self._target = goal, read_goal(goal)
+        self.gate = Gate(goal, self._target)
+        self._observer, self.belief = Observer(), Belief()
+        self._done: Action | None = None
+        self._recent: list[Action] = []
+        self.trial = None
+        self.operator.begin()
+
+    def act(self, observation: Observation) -> Act:
+        """Take in what came back, and return the next act that the gate admits."""
+        self._take_in(observation)
+        exceptions: list[ExceptionLog] = []
+        while True:
+            proposal = self._propose(tuple(exceptions))
+            ruling = self.gate.rule(self.belief, proposal.action)
+            self._keep(proposal, ruling)
+            if ruling.admitted:
+                self._done = proposal.action
+                assert self.trial is not None
+                self.trial.claimed = proposal.action.kind not in (ABANDON,)
+                return self.gate.dispatch(ruling)
+            assert ruling.exception is not None
+            exceptions.append(ruling.exception)
+            if len(exceptions) >= PATIENCE:
+                return self._surrender()
+
+    def close(self) -> None:
+        """Release nothing."""
+
+    @property
+    def noted(self) -> tuple[ExceptionLog, ...]:
+        """Return every exception log of the trial, the first of each rule and kind."""
+        logs = [each.exception for each in self.gate.intercepts if each.exception is not None]
+        return tuple({(log.rule, log.action.kind, log.where, log.values): log for log in reversed(logs)}.values())[::-1]
+
+    def _take_in(self, observation: Observation) -> None:
+        if self.trial is None or self.supervisor is None:
+            self.belief = self._observer.initial(observation)
+            self.trial = Trial(self._goal, self._target, situation(self.belief))
+            self.supervisor = Supervisor(self._ask, self._situation)
+            self.supervisor.begin(self.belief)
+            return
+        if self._done is not None:
+            self.belief = self._observer.update(self.belief, self._done, observation)
+            self._recent.append(self._done)
+            if self.supervisor.follow(self.belief, self._done):
+                self._recent = [self._done]
+        self.trial.ended = self.belief.time
+
+    def _propose(self, exceptions: tuple[ExceptionLog, ...]) -> Proposal:
+        assert self.supervisor is not None
+        return self.operator.propose(
+            Context(
+                self._goal,
+                self._target,
+                self.belief,
+                lambda action: view(self._target, self._goal, self.belief, action),
+                self.supervisor.checkpoint,
+                exceptions,
+                self.noted,
+                tuple(self._recent),
+                self.supervisor.advice,
+            )
+        )
+
+    def _keep(self, proposal: Proposal, ruling: Ruling) -> None:
+        assert self.trial is not None
+        seen = view(self._target, self._goal, self.belief, proposal.action)
+        self.trial.moves.append(
+            Move(self.belief.time, proposal, ruling, tuple(self.belief.lines()), situation(self.belief), seen)
+        )
+
+    def _surrender(self) -> Act:
+        """End the trial where nothing is admitted; this has its ruling too, and a hand that is full waits."""
+        proposal = Proposal("give up: the gate refuses everything", Action(ABANDON))
+        ruling = self.gate.rule(self.belief, proposal.action)
+        self._keep(proposal, ruling)
+        if not ruling.admitted and ruling.exception is not None and ruling.exception.remedy:
+            remedy = Action("place", self.belief.hand, "rack")
+            ruling = self.gate.rule(self.belief, remedy)
+            self._keep(Proposal("put back what is held", remedy), ruling)
+            self._done = remedy
+        return self.gate.dispatch(ruling)
+
+    def _ask(self, state: State) -> Retrieved:
+        found = self._recall(state)
+        assert self.trial is not None
+        self.trial.retrieved.append(found)
+        return found
+
+    def _situation(self, belief: Belief) -> State:
+        """Return goal, present, and how the trial began."""
+        assert self.supervisor is not None
+        now, readings = situation(belief), self.supervisor.checkpoint.readings
+        begun: dict[str, Value] = {f"start_{name}": value for name, value in now.items()}
+        if readings:
+            begun = {"start_ph": readings[0].ph, "start_ec": readings[0].ec, "start_grams": readings[0].grams}
+        return {**self._target.fields, **now, **begun}
+
+
+def transcript(agent: Agent) -> dict[str, Any]:
+    """Return a trial as JSON values: proposals, rulings, checkpoints, what the memory gave."""
+    trial, supervisor = agent.trial, agent.supervisor
+    if trial is None or supervisor is None:
+        return {"moves": []}
+    return {
+        "instruction": trial.goal.instruction,
+        "method": agent.method,
+        "operator": agent.operator.name,
+        "checkpoint": plain(supervisor.checkpoint),
+        "retrieved": [[hit.entry.id for hit in found.hits] for found in trial.retrieved],
+        "moves": [
+            {
+                "time": move.time,
+                "intent": move.proposal.intent,
+                "action": str(move.proposal.action),
+                "follows": list(move.proposal.follows),
+                "admitted": move.ruling.admitted,
+                "exception": None if move.ruling.exception is None else plain(move.ruling.exception),
+                "belief": list(move.belief),
+            }
+            for move in trial.moves
+        ],
+    }
+
+
+def lines(agent: Agent) -> list[str]:
+    """Return a trial for a reader."""
+    if agent.trial is None:
+        return []
+    told = [agent.trial.goal.instruction]
+    for move in agent.trial.moves:
+        mark = "  " if move.ruling.admitted else "✗ "
+        by = f" [by {', '.join(move.proposal.follows)}]" if move.proposal.follows else ""
+        told.append(f"{move.time:7.0f} s {mark}{move.proposal.intent}: {move.proposal.action}{by}")
+        if move.ruling.exception is not None:
+            told.append(f"            {move.ruling.exception.sentence}")
+    return told
+
+
+class InnerOnly(Agent):
+    """The inner loop with the symbolic mind and no memory, as `labference run --policy` names it."""
+
+    def __init__(self, seed: int = 0) -> None:
+        del seed  # nothing is drawn
+        super().__init__(SymbolicMind(METHODS["inner-only"]), "inner-only")
+
+
+class React(Agent):
+    """Within-trial reasoning on what was last shown."""
+
+    def __init__(self, seed: int = 0) -> None:
+        del seed
+        super().__init__(SymbolicMind(METHODS["react"]), "react")
+
+
+class ActOnce(Agent):
+    """One plan, made once."""
+
+    def __init__(self, seed: int = 0) -> None:
+        del seed
+        super().__init__(SymbolicMind(METHODS["act"]), "act")

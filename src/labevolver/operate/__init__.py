@@ -1,0 +1,1 @@
+"""The Operator: from an intent to a parameterised action, by a program or by a language model."""
