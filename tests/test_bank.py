@@ -407,6 +407,15 @@ def test_the_log_is_append_only_and_any_change_is_found(tmp_path: Path) -> None:
         assert any("changed or cut at #3" in each for each in bank.verify())
 
 
+def test_what_is_acknowledged_is_on_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    with Bank(tmp_path / "memory.db") as bank:
+        connection = bank._ledger._connection
+        full, wait_ms = 2, round(ledger.WAIT_S * 1000)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (full,)
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (wait_ms,)
+
+
 def test_what_is_no_bank_is_refused_in_one_sentence(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as made:
@@ -523,6 +532,15 @@ def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: 
         ('[{"operation": "explode"}, {"operation": "upvote", "entry": "skill-1"}]', ["Unreadable", "Support"]),
         ('[{"operation": "upvote"}, 3, {"operation": "add"}]', ["Unreadable"] * 3),
         ('{"operation": "upvote", "ent', ["Unreadable"]),
+        (
+            'As [1] says: {"operation": "upvote", "entry": "a"}\n{"operation": "downvote", "entry": "b"}',
+            ["Support", "Doubt"],
+        ),
+        ('[{"operation": "upvote", "entry": "a"}, {"operation": "downv', ["Support", "Unreadable"]),
+        ("[" * 20_000, ["Unreadable"]),
+        ("Nothing new.\n[]", []),
+        ('{"operations": []}', []),
+        ("[1, 2]", ["Unreadable"]),
         ("I would remember nothing.", ["Unreadable"]),
         ("", ["Unreadable"]),
         (
@@ -548,14 +566,24 @@ def test_each_operation_of_a_text_is_read_alone_and_kept_as_it_came_if_it_is_non
 def _items(text: str) -> list[Any]:
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return data if isinstance(data, list) else [data]
 
 
+def test_a_transcript_is_no_advice() -> None:
+    with pytest.raises(ValueError, match="3000 characters; up to 2000"):
+        Advice("x" * 3000)
+    item = {"operation": "add", "lesson": {"kind": "skill", "when": [], "advice": {"sentence": "x" * 3000}}}
+    (found,) = from_text(json.dumps([item]))
+    assert isinstance(found, Unreadable) and found.raw == json.dumps(item)
+
+
 @given(st.text() | st.text(alphabet='[]{}":,addupvote0123 \n`'))
 def test_no_text_at_all_breaks_the_reader(text: str) -> None:
-    assert from_text(text)
+    found = from_text(text)
+    assert found or re.search(r"\[\s*\]", text)
+    assert all(isinstance(each, Unreadable) for each in found)
 
 
 def test_every_operation_reads_back_as_it_was_written() -> None:

@@ -19,6 +19,8 @@ Value = float | int | str | bool
 State = Mapping[str, Value]
 PLACE = re.compile(r"\{(\w+)\}")
 """Where a sentence names a parameter."""
+LONGEST = 2000
+"""Characters of a sentence of advice; what is longer is a transcript."""
 NEAR = 0.05
 """Share of a number's size within which two numbers mean the same condition; a convention of ours."""
 
@@ -107,6 +109,8 @@ class Advice:
     def __post_init__(self) -> None:
         if not self.sentence.strip():
             raise ValueError("Advice needs a sentence.")
+        if len(self.sentence) > LONGEST:
+            raise ValueError(f"The advice has {len(self.sentence)} characters; up to {LONGEST} would have worked.")
         _unique("parameter", (parameter.name for parameter in self.parameters))
         named = {parameter.name for parameter in self.parameters}
         for name in PLACE.findall(self.sentence):

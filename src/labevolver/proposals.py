@@ -12,9 +12,11 @@ from .codec import Malformed, read
 from .experience import Draft
 from .maintain import Doubt, Proposal, Revise, Support, Teach, Unreadable
 
-FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
-NAMES = ("operations", "proposals")
-"""Fields under which models put the list, if they put it under one."""
+START = re.compile(r"[\[{]")
+OBJECT = re.compile(r'[\[\s]*\{\s*"')
+"""How an object begins, or a list of objects."""
+MOST_TRIES = 500
+"""Brackets that lead nowhere before a text is given up; prose has a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,16 @@ def proposal(said: Said, followed: Iterable[str]) -> Proposal:
 
 
 def from_text(text: str, followed: Iterable[str] = ()) -> list[Proposal]:
-    """Return the proposals of a text, fenced or not, amid prose or not; each that is none comes as `Unreadable`."""
-    data = _found(text)
-    if isinstance(data, dict):
-        data = next((data[name] for name in NAMES if name in data), [data])
-    if not isinstance(data, list):
-        return [Unreadable(text, "It holds no list of operations.")]
-    return [_item(item, followed) for item in data]
+    """Return the proposals of a text, fenced or not, amid prose or not, in one list or line by line.
+
+    What is none comes as `Unreadable`; so does the whole text if it holds none, or something that begins like an
+    object and cannot be read. An empty list of operations is an answer: nothing is to be remembered.
+    """
+    lists, broken = _lists(text)
+    if not lists:
+        return [Unreadable(text, "It holds no operation.")]
+    made = [_item(item, followed) for items in lists for item in items]
+    return [*made, Unreadable(text, "Part of it cannot be read.")] if broken else made
 
 
 def _item(item: object, followed: Iterable[str]) -> Proposal:
@@ -65,14 +70,31 @@ def _item(item: object, followed: Iterable[str]) -> Proposal:
         return Unreadable(json.dumps(item, ensure_ascii=False), str(error))
 
 
-def _found(text: str) -> object:
-    """Return the first JSON list or object in a text, or None; prose before it may hold brackets of its own."""
-    for candidate in (*FENCE.findall(text), text):
-        for start in (at for at, character in enumerate(candidate) if character in "[{"):
-            try:
-                value, _ = json.JSONDecoder().raw_decode(candidate, start)
-            except (ValueError, RecursionError):
-                continue
-            if value:
-                return value
-    return None
+def _lists(text: str) -> tuple[list[list[object]], bool]:
+    """Return the lists of operations that a text holds as JSON, in order, and whether something in it broke off."""
+    decoder = json.JSONDecoder()
+    lists: list[list[object]] = []
+    at, tries, broken = 0, 0, False
+    while tries < MOST_TRIES and (begin := START.search(text, at)):
+        try:
+            value, at = decoder.raw_decode(text, begin.start())
+            found = _operations(value)
+            lists += [] if found is None else [found]
+        except (ValueError, RecursionError):
+            tries += 1
+            broken = broken or OBJECT.match(text, begin.start()) is not None
+            at = begin.start() + 1
+    return lists, broken or tries == MOST_TRIES
+
+
+def _operations(value: object) -> list[object] | None:
+    """Return a list of operations, that of an object that holds one, or an object as the only item; None for prose."""
+    match value:
+        case {"operations": list(items)} | {"proposals": list(items)}:
+            return items
+        case dict():
+            return [value]
+        case list() if not value or any(isinstance(each, dict) for each in value):
+            return value
+        case _:
+            return None
