@@ -283,6 +283,10 @@ class FastWorld:
         """Return whether every balance shows a stable value."""
         return all(bool(readout.stable[-1]) for readout in self._readouts)
 
+    def calm(self) -> bool:
+        """Return whether no liquid moves by itself."""
+        return self.plumbing.calm(self._placed())
+
     def held(self) -> str:
         """Return the item in the hand, "" for none."""
         return next((item for item, touch in zip(self.channels.items, self.touch, strict=False) if touch & _HELD), "")

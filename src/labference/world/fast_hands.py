@@ -45,6 +45,10 @@ SETTLED = 12
 """Ticks after which what was released has come to rest, and the watch has seen it."""
 HOLDING = 3
 """Ticks that the fingers are closed before they lift, and that the watch needs to see it."""
+QUIET = 22
+"""Ticks after which the watch has seen that nothing flows any more."""
+LONGEST_DRIP = 400
+"""Ticks after which one no longer waits for drops."""
 LOOK, LONGEST_LOOK = 10, 80
 """Ticks between two looks at a balance that is not stable yet, and after which one stops looking."""
 CARRIED = 0.30
@@ -196,7 +200,8 @@ class FastHands:
                 yield world.longest
         x, y, _ = rim
         world.move(item, Where((x, y, CARRIED)), TUBE_GRIP)
-        yield from self._pass(ticks - round(0.6 * ticks))
+        yield from self._pass(max(QUIET, ticks - round(0.6 * ticks)))
+        yield from self._dry()
         yield from self._steady(LONGEST_LOOK)
 
     def _stir(self, vessel: str, seconds: float) -> Iterator[int]:
@@ -247,6 +252,13 @@ class FastHands:
         if kind == "tare":
             self._world.tare(self._world.channels.cells[0])
             yield from self._pass(2)
+
+    def _dry(self) -> Iterator[int]:
+        """Wait for the last drops, which a thick liquid keeps for long."""
+        passed = 0
+        while passed < LONGEST_DRIP and not self._world.calm():
+            yield from self._pass(QUIET)
+            passed += QUIET
 
     def _steady(self, longest: int) -> Iterator[int]:
         passed = 0

@@ -1,15 +1,17 @@
-"""How long the operations of the bench take in the fast laboratory, and how often they fail.
+"""How long the operations of the bench take in the fast laboratory, and how often they fail: as the simulated arm does.
 
-PROVISIONAL: these numbers are placeholders until `benchmarks/wet_skills.py` has measured the simulated arm. Nothing
-here is a measurement.
+The numbers are in timing.json, as `python benchmarks/wet_skills.py --out src/labference/world/wet/timing.json` measures
+them on random layouts.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 
-PROVISIONAL = True
-"""Whether the table below still waits for its measurement."""
+NOTHING_S = 0.25
+"""How long an operation takes that cannot be carried out as the bench is [s]; the same as with the simulated arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class Timing:
     """Time that an operation takes without what its parameters say [s], and the share of attempts that fail.
 
     mean, spread  mean and standard deviation of that time [s]
-    fails         probability that the operation ends without its effect
+    fails         share of the measured trials in which the operation ended without its effect
     """
 
     mean: float
@@ -25,16 +27,13 @@ class Timing:
     fails: float = 0.0
 
 
-TIMINGS = {
-    "pick": Timing(7.0, 0.8, 0.01),
-    "place": Timing(7.0, 0.8),
-    "pour": Timing(9.0, 1.0),
-    "stir": Timing(24.0, 2.0),
-    "take_probe": Timing(8.0, 0.8, 0.01),
-    "measure": Timing(9.0, 0.8),
-    "rinse_probe": Timing(9.0, 0.8),
-    "return_probe": Timing(8.0, 0.8),
-}
-"""By kind; to be measured."""
-NOTHING_S = 0.25
-"""How long an operation takes that cannot be carried out as the bench is [s]; the same as with the simulated arm."""
+def _read() -> tuple[str, dict[str, Timing]]:
+    stored = json.loads(files(__package__).joinpath("timing.json").read_text(encoding="utf-8"))
+    return stored["commit"], {
+        kind: Timing(entry["seconds"], entry["deviation"], 1.0 - entry["done"] / entry["tried"])
+        for kind, entry in stored["operations"].items()
+    }
+
+
+MEASURED_AT, TIMINGS = _read()
+"""The commit whose arm was measured, and what each kind of operation took."""
