@@ -31,6 +31,7 @@ from labference.policies.remote.arrays import (
     unpack_vla_eval,
 )
 from labference.policies.remote.digests import sha256_of, told
+from labference.policies.remote.limits import LONGEST_WORDS, quoted
 from labference.policies.remote.link import Link
 from labference.policies.remote.openpi import OpenPi
 from labference.policies.remote.probe import compare_specs, home
@@ -586,6 +587,21 @@ def test_a_greeting_that_is_none_is_a_fault_of_the_service(words: bytes) -> None
 def test_a_server_that_never_opens_a_websocket_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ServiceFault, match="No server opened"):
         Link(f"ws://127.0.0.1:{silent.getsockname()[1]}", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("one\ntwo \x1b[2J", "two \\x1b[2J"),
+        ("\ud800 grüße", "\\ud800 grüße"),
+        ("a\tb", "a b"),
+        ("x" * 300, "x" * LONGEST_WORDS + "..."),
+        ("", ""),
+    ],
+    ids=ascii,
+)
+def test_what_a_server_said_is_quoted_so_that_no_terminal_obeys_it(words: str, said: str) -> None:
+    assert quoted(words) == said
 
 
 @pytest.mark.parametrize("wire", ["openpi", "vla-eval"])

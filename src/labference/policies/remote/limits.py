@@ -13,4 +13,4 @@ def quoted(words: str) -> str:
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     last = " ".join(lines[-1].split()) if lines else ""
     short = last if len(last) <= LONGEST_WORDS else f"{last[:LONGEST_WORDS]}..."
-    return short.encode(errors="backslashreplace").decode()
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in short)
