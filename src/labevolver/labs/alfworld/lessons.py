@@ -62,7 +62,7 @@ def lessons(found: Findings) -> Iterator[Draft]:
 def subject(lesson: Draft) -> tuple[str, ...]:
     """Return what a lesson is about: its kind, its condition, and its words; numbers are what trials revise."""
     words = (f"{each.name} {each.value}" for each in lesson.advice.parameters if isinstance(each.value, str))
-    return (lesson.kind, *map(str, lesson.when), *words)
+    return (lesson.kind, *sorted(map(str, lesson.when)), *words)
 
 
 def word(entry: Experience, name: str) -> str:

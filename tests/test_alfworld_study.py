@@ -1,0 +1,160 @@
+"""The study of ALFWorld: the same tasks for all, resumable, both counts, nothing learned from what it is judged on."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from typer.testing import CliRunner
+
+from labevolver.cli import app
+from labevolver.experiments.alfworld import Plan, StudyError, order, run_method, study
+from labevolver.experiments.alfworld_methods import METHODS
+from labevolver.experiments.alfworld_rows import Row, rows
+from labevolver.experiments.alfworld_tables import cumulative, main_table, memory_table, phase, share, type_table
+from labevolver.labs.alfworld.library import OWN, Bundle
+from labevolver.model.budget import Budget
+from labevolver.model.port import Ask, Mind, ModelError, Reply
+from test_alfworld_minds import Script
+
+T = TypeVar("T")
+SMALL = Plan(stream=8, unseen=4)
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def quiet(name: str) -> None:
+    del name
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Row]]]:
+    out = tmp_path_factory.mktemp("study")
+    return out, study(SMALL, OWN, out, done=quiet)
+
+
+def same(one: Row, other: Row) -> bool:
+    return replace(one, seconds=0.0) == replace(other, seconds=0.0)
+
+
+def test_every_method_meets_the_same_tasks_in_the_same_order(done: tuple[Path, dict[str, list[Row]]]) -> None:
+    out, results = done
+    ids = order(Bundle(OWN), SMALL)
+    assert results.keys() == METHODS.keys()
+    for found in results.values():
+        assert [row.game for row in phase(found, "train")] == ids["train"]
+        assert [row.game for row in phase(found, "valid_unseen")] == ids["valid_unseen"]
+    assert json.loads((out / "study.json").read_text())["order"]["train"] == ids["train"]
+
+
+def test_the_order_comes_from_sorted_ids_and_the_seed() -> None:
+    ids = sorted(Bundle(OWN).ids("train"))
+    random.Random(5).shuffle(ids)
+    assert order(Bundle(OWN), replace(SMALL, seed=5))["train"] == ids[:8]
+
+
+def test_nothing_is_learned_from_valid_unseen(done: tuple[Path, dict[str, list[Row]]]) -> None:
+    for found in done[1].values():
+        last = phase(found, "train")[-1].size
+        assert {row.size for row in phase(found, "valid_unseen")} == {last}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_study_that_was_cut_off_goes_on_as_if_it_had_not_been(
+    method: str, done: tuple[Path, dict[str, list[Row]]], tmp_path: Path
+) -> None:
+    whole = done[1][method]
+    run_method(method, replace(SMALL, stream=5, unseen=0), OWN, tmp_path)
+    path = tmp_path / f"{method}.jsonl"
+    path.write_text(path.read_text() + '{"phase": "train", "ind')
+    run_method(method, SMALL, OWN, tmp_path)
+    resumed = rows(path)
+    assert len(resumed) == len(whole) == 12
+    assert all(same(one, other) for one, other in zip(resumed, whole, strict=True))
+    before = path.read_bytes()
+    run_method(method, SMALL, OWN, tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_another_study_is_not_mixed_into_a_folder(done: tuple[Path, dict[str, list[Row]]]) -> None:
+    with pytest.raises(StudyError, match="another seed; choose another --out"):
+        study(replace(SMALL, seed=1), OWN, done[0], done=quiet)
+
+
+def test_processes_change_nothing(done: tuple[Path, dict[str, list[Row]]], tmp_path: Path) -> None:
+    plan = replace(SMALL, methods=("react", "labevolver"))
+    results = study(plan, OWN, tmp_path, workers=2, done=quiet)
+    for name, found in results.items():
+        assert all(same(one, other) for one, other in zip(found, done[1][name], strict=True))
+
+
+def test_both_counts_are_reported_and_thoughts_never_help(done: tuple[Path, dict[str, list[Row]]]) -> None:
+    react, act = done[1]["react"], done[1]["act"]
+    assert all(row.turns > row.commands for row in react)
+    assert all(row.turns == row.commands for row in act)
+    assert share(react, 20, True) <= share(react, 20, False)  # type: ignore[operator]
+    assert share([], 20, True) is None
+    rates = cumulative(react, 20, thoughts_cost=False)
+    assert rates[-1] == share(phase(react, "train"), 20, thoughts_cost=False)
+
+
+def test_tables_have_a_row_for_every_method(done: tuple[Path, dict[str, list[Row]]]) -> None:
+    results = done[1]
+    for table in (main_table(results, False, "x"), type_table(results, True), memory_table(results)):
+        assert table.row_count == len(METHODS)
+
+
+def test_a_method_that_does_not_exist_is_named_with_those_that_do() -> None:
+    with pytest.raises(StudyError, match="no method 'magic'; there are act, react"):
+        Plan(methods=("magic",))
+
+
+def test_the_command_plays_the_shipped_games_without_data_and_says_how_to_get_more(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    asked = ["experiment", "alfworld", "--out", str(out), "--methods", "react,labevolver", "--workers", "1"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    assert "alfworld-download" in result.output
+    assert {path.name for path in out.glob("*")} >= {"study.json", "tables.txt", "alfworld.png", "labevolver.jsonl"}
+    assert (out / "alfworld.png").read_bytes()[:4] == b"\x89PNG"
+    assert "symbolic mind, no language model" in (out / "tables.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--methods", "magic"], "no method 'magic'"),
+        (["--data", "/nowhere"], "holds neither"),
+        (["--examples", "some"], "fixed, parsed or given"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_sentence(more: list[str], said: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["experiment", "alfworld", "--out", str(tmp_path / "x"), *more])
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_a_model_that_goes_away_leaves_a_study_that_goes_on(tmp_path: Path) -> None:
+    class Leaves(Script):
+        def ask(self, ask: Ask, answer: type[T], budget: Budget) -> Reply[T]:
+            if len(self.asked) > 30:
+                raise ModelError("unavailable", "the provider failed", ())
+            return super().ask(ask, answer, budget)
+
+    plan = Plan(methods=("labevolver",), stream=4, unseen=1, mind="scripted stand-in")
+    with pytest.raises(ModelError):
+        study(plan, OWN, tmp_path / "a", mind=Leaves(), done=quiet)
+    assert 0 < len(rows(tmp_path / "a" / "labevolver.jsonl")) < 5
+    mind: Mind = Script()
+    resumed = study(plan, OWN, tmp_path / "a", mind=mind, done=quiet)["labevolver"]
+    whole = study(plan, OWN, tmp_path / "b", mind=Script(), done=quiet)["labevolver"]
+    assert all(same(one, other) for one, other in zip(resumed, whole, strict=True))
+    assert all(row.won and row.tokens > 0 for row in whole)
