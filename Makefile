@@ -5,7 +5,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+PLAIN := $(VENV)/.installed
+FULL := $(VENV)/.installed-dev
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What the cameras need and pip cannot bring: software OpenGL behind EGL.
 SYSTEM := libegl1 libgl1-mesa-dri
 EPISODES ?= 6
@@ -14,7 +16,7 @@ RUNS ?= runs/demo
 
 .PHONY: setup demo test bench lint clean system
 
-setup: $(STAMP)
+setup: $(FULL)
 
 system:
 	@if [ "$$(uname -s)" = Linux ] && ! ldconfig -p 2>/dev/null | grep -q 'libEGL\.so\.1'; then \
@@ -25,7 +27,7 @@ system:
 	  fi; \
 	fi
 
-$(STAMP): pyproject.toml constraints.txt | system
+$(PLAIN): pyproject.toml constraints.txt | system
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "labference needs Python 3.11 or newer; this is $$($(PYTHON) -V). Try: make PYTHON=python3.11"; exit 1; }
 	@if [ ! -x $(BIN)/python ] && ! $(PYTHON) -m venv $(VENV); then \
@@ -36,10 +38,15 @@ $(STAMP): pyproject.toml constraints.txt | system
 	    rm -rf $(VENV); echo "The virtual environment needs python3-venv: sudo apt-get install python3-venv"; exit 1; \
 	  fi; \
 	fi
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e .
 	@touch $@
 
-demo: setup
+# What the tests need on top: the packages whose wires and tools we speak, and the linters.
+$(FULL): $(PLAIN)
+	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+demo: $(PLAIN)
 	$(BIN)/labference doctor
 	@for policy in expert reader favourite; do \
 	  $(BIN)/labference run weighing-basic --policy $$policy --episodes $(EPISODES) --workers $(WORKERS) \
