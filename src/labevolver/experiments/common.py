@@ -39,6 +39,7 @@ class Outcome:
     intercepts proposals that the gate stopped; -1 where the system has no gate
     seconds    simulated time [s]
     poured     what arrived in the beaker, from all pours [g]
+    shown      what the balance said last before anything was put back [g], as the agent reads it; nan without
     pour_s     time from the first tilt to the end of the first pour's flow [s]; 0 without
     """
 
@@ -49,6 +50,7 @@ class Outcome:
     intercepts: int
     seconds: float
     poured: float
+    shown: float
     pour_s: float
     path: Path
 
@@ -70,7 +72,7 @@ def play(plan: Plan, index: int, out: Path, make: Callable[[], Policy]) -> tuple
     Raises `PlanError` where it ends with a validity event `TRIES` times.
     """
     register(plan, out, driven=True)
-    if (known := _known(plan, index, out)) is not None:
+    if (known := _known(index, out)) is not None:
         return known, None
     result = None
     for _ in range(TRIES):
@@ -79,14 +81,14 @@ def play(plan: Plan, index: int, out: Path, make: Callable[[], Policy]) -> tuple
         result = answered(laboratory(plan.task).ask(plan, index, out, system), system)
         if result.status == "scored":
             if isinstance(policy, Agent):
-                _write(out, index, policy)
-            found = _known(plan, index, out)
+                write_transcript(out, index, policy)
+            found = _known(index, out)
             assert found is not None
             return found, policy
     raise PlanError(f"Trial {index} of {out} ended with a validity event: {result.sentence if result else ''}")
 
 
-def _known(plan: Plan, index: int, out: Path) -> Outcome | None:
+def _known(index: int, out: Path) -> Outcome | None:
     attempt = folder.finished(folder.episode_folder(out, index))
     return None if attempt is None else outcome(index, attempt, out)
 
@@ -110,6 +112,7 @@ def outcome(index: int, attempt: Path, out: Path) -> Outcome:
         intercepts,
         float(scores["simulated_s"]),
         poured,
+        next((float(each["grams"]) for each in reversed(events) if each["event"] == "Weighed"), float("nan")),
         _pour_seconds(events),
         attempt,
     )
@@ -122,7 +125,8 @@ def _pour_seconds(events: Sequence[dict[str, Any]]) -> float:
     return 0.0 if tilted is None or flowed is None else 0.05 * (flowed - tilted)
 
 
-def _write(out: Path, index: int, agent: Agent) -> None:
+def write_transcript(out: Path, index: int, agent: Agent) -> None:
+    """Write what the agent kept of a trial, as JSON and as text."""
     where = out / TRANSCRIPTS
     where.mkdir(exist_ok=True)
     write_atomically(where / f"trial-{index:04d}.json", transcript(agent))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,9 @@ from ..labs.wet_memory import WetMemory
 from ..maintain import Finished
 from ..operate.context import Operator
 from ..operate.symbolic import SymbolicMind
-from ..supervise import NOTHING
-from .common import Outcome, play
+from .common import Outcome, outcome, play, write_transcript
 
+REPEATED = "repeated"
 VERDICT, CLAIM = "verdict", "claim"
 """What the Strategist is told of success: the bench's verdict, or what the agent claimed."""
 
@@ -45,7 +45,8 @@ def trial(
 ) -> Outcome:
     """Run one trial of a method; with a bank it recalls, and learns what the trial teaches, once per trial.
 
-    Where the records are there already, nothing is run, and what was not learned yet is learned from the transcript.
+    Where the records are there already, nothing is run; a trial that was stopped after them and before it had taught is
+    run once more beside them, which repeats it, and teaches then.
     """
     habits = METHODS[setting.method]
     recall = None if bank is None or habits.memory == "none" else WetMemory(bank, habits.memory).recall
@@ -54,15 +55,26 @@ def trial(
         mind = SymbolicMind(habits, gains) if operator is None else operator()
         return Agent(mind, setting.method, recall)
 
-    lessons = out / "lessons" / f"trial-{index:04d}.json"
     found, agent = play(plan, index, out, make)
-    if bank is None or not setting.learns:
-        return found
-    if isinstance(agent, Agent):
+    teaches = bank is not None and setting.learns
+    if agent is None and (
+        found.intercepts < 0 or (bank is not None and teaches and not bank.log(run=run_name(plan, found)))
+    ):
+        agent = repeated(plan, index, out, make)
+        found = outcome(index, found.path, out)
+    if bank is not None and teaches and isinstance(agent, Agent):
         _learn(bank, plan, found, agent, setting)
-        lessons.parent.mkdir(exist_ok=True)
-        lessons.write_text(json.dumps({"run": run_name(plan, found)}) + "\n")
     return found
+
+
+def repeated(plan: Plan, index: int, out: Path, make: Callable[[], Agent]) -> Agent:
+    """Run a recorded trial again in a folder beside it, and write the transcript that is missing."""
+    beside = out / REPEATED
+    shutil.rmtree(beside, ignore_errors=True)
+    _, agent = play(plan, index, beside, make)
+    assert isinstance(agent, Agent)
+    write_transcript(out, index, agent)
+    return agent
 
 
 def run_name(plan: Plan, found: Outcome) -> str:
@@ -81,6 +93,3 @@ def _learn(bank: Bank, plan: Plan, found: Outcome, agent: Agent, setting: Settin
     entries = [hit.entry for each in agent.trial.retrieved for hit in each.hits]
     now = agent.supervisor.checkpoint
     bank.learn(finished, WetStrategist().reflect(agent.trial, now, finished, promised, entries))
-
-
-__all__ = ["CLAIM", "NOTHING", "VERDICT", "Setting", "run_name", "trial"]

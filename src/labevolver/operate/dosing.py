@@ -28,6 +28,10 @@ STRIDE = 0.7
 at most half as large as the last one of its reagent."""
 CAUTION = 0.9
 """Share of a dose from experience that is added before this stock has shown how strong it is."""
+TELLS = 0.01
+"""Least change of EC, as a share, that tells one reagent from another."""
+LEAST_SHARE = 0.05
+"""Least part of a curve that this trial has to have passed to show how strong its stock is."""
 MISFIT = 0.35
 """Logarithm of the ratio of doses from which a curve of another trial is about another stock."""
 
@@ -105,21 +109,30 @@ def _by_curve(wanted: float, tube: str, now: Checkpoint, advice: Retrieved) -> W
         grams = min(guesses)[0]
         return Wanted(tube, bounded(CAUTION * grams), tuple(name for _, name in sorted(guesses)[:1]))
     begun, added = doses[0].before, sum(dose.grams for dose in doses)
-    best: tuple[float, float, str] | None = None
-    moved = "rises" if last.ec > begun.ec else "falls"
+    moved = _moved(begun.ec, last.ec)
+    found: list[tuple[float, float, str]] = []
     for name, curve, ec_change in known:
-        shares = [curve.share(ph) for ph in (begun.ph, last.ph, wanted)]
-        if None in shares:
+        shares = [share for ph in (begun.ph, last.ph, wanted) if (share := curve.share(ph)) is not None]
+        if len(shares) < 3 or (moved and moved != ec_change):
             continue
-        from_, here, to = (float(share) for share in shares if share is not None)
-        if here - from_ < 0.05 or to <= here:
+        begins, here, ends = shares
+        if here - begins < LEAST_SHARE or ends <= here:
             continue
-        strength = added / (here - from_)
+        strength = added / (here - begins)
         misfit = abs(math.log(strength / curve.whole(begun.grams, begun.ec)))
-        misfit += 0.0 if ec_change in ("", moved) else MISFIT
-        if misfit <= MISFIT and (best is None or misfit < best[0]):
-            best = (misfit, strength * (to - here), name)
-    return None if best is None else Wanted(tube, bounded(best[1]), (best[2],), wanted)
+        if misfit <= MISFIT:
+            found.append((misfit, strength * (ends - here), name))
+    if not found:
+        return None
+    _, grams, name = min(found) if moved else min(found, key=lambda each: each[1])
+    return Wanted(tube, bounded(grams), (name,), wanted)
+
+
+def _moved(before: float, after: float) -> str:
+    """Return how EC moved; "" where the meter cannot tell, and then the smallest of several doses is the one to add."""
+    if abs(after - before) <= TELLS * before:
+        return ""
+    return "rises" if after > before else "falls"
 
 
 def _since(now: Checkpoint, tube: str) -> tuple[Dose, ...]:

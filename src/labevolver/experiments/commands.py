@@ -1,0 +1,121 @@
+"""`labevolver experiment NAME` and `labevolver run TASK`: parsing and printing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from labference.truth.identity import PlanError
+
+from ..agent import METHODS
+from ..bank import Bank, BankError
+from . import ph, ph_ec, pouring
+from .common import TRANSCRIPTS, plan_of
+from .evolve import CLAIM, VERDICT, Setting, trial
+
+console = Console()
+errors = Console(stderr=True)
+Out = Annotated[Path, typer.Option(help="Folder of all records.")]
+N = Annotated[int, typer.Option("-n", min=2, help="Trials, or locked pours, in each cell.")]
+Seed = Annotated[int, typer.Option(help="Root of all seeds.")]
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def learning(
+    out: Out = Path("learning"),
+    trials: Annotated[int, typer.Option(min=2, help="Trials, one after the other.")] = 10,
+    seed: Seed = 0,
+    task: Annotated[str, typer.Option(help="ph or ph-ec.")] = "ph",
+) -> None:
+    """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
+    _go(out, lambda: ph.learning(out, trials, seed, say, task))
+
+
+def ph_(out: Out = Path("ph"), n: N = 30, seed: Seed = 0) -> None:
+    """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
+    _go(out, lambda: (ph.table_2(out, n, seed, say), ph.transfer(out, n, seed, say)))
+
+
+def ph_ec_(out: Out = Path("ph-ec"), n: N = 30, seed: Seed = 0) -> None:
+    """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
+    _go(out, lambda: ph_ec.figure_7(out, n, seed, say))
+
+
+def pouring_(
+    out: Out = Path("pouring"),
+    n: N = 30,
+    seed: Seed = 0,
+    replicates: Annotated[int, typer.Option(min=1, help="Independent explorations of 40 trials.")] = 6,
+) -> None:
+    """Table 1: 20 g of water by three PD controllers, and by gains found in 40 trials."""
+    _go(out, lambda: pouring.table_1(out, n, seed, replicates, say))
+
+
+def transfer(out: Out = Path("transfer"), n: N = 30, seed: Seed = 0) -> None:
+    """Figure 6: water, sucrose and oil, 10 to 40 g, each after 40 trials with locked gains."""
+    _go(out, lambda: pouring.transfer(out, n, seed, say))
+
+
+def run(
+    task: Annotated[str, typer.Argument(help="A task of the wet bench: ph, ph-ec, pouring-water, ...")],
+    out: Out = Path("labevolver-run"),
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "labevolver",
+    episodes: Annotated[int, typer.Option(min=1, help="Trials.")] = 1,
+    seed: Seed = 0,
+    instances: Annotated[str, typer.Option(help="A registered list of the task, LIST or LIST:LABEL.")] = "",
+    bank: Annotated[Path | None, typer.Option(envvar="LABEVOLVER_BANK", help="Memory bank (OUT/memory.db).")] = None,
+    feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = VERDICT,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No transcripts.")] = False,
+) -> None:
+    """Run trials of the agent in the fast laboratory; it recalls before each and learns after it."""
+    if method not in METHODS or feedback not in (VERDICT, CLAIM):
+        _fail(f"No method {method!r} with feedback {feedback!r}; {', '.join(METHODS)}, with {VERDICT} or {CLAIM}.")
+    plan = plan_of(task, f"labevolver-{method}", episodes, seed, instances)
+    setting = Setting(method, feedback=feedback)
+
+    def go() -> None:
+        with Bank(bank or out / "memory.db") as held:
+            for index in range(episodes):
+                found = trial(plan, index, out, held, setting)
+                if not quiet:
+                    say((out / TRANSCRIPTS / f"trial-{index:04d}.txt").read_text(encoding="utf-8").rstrip())
+                say(
+                    f"trial {index + 1}: {'success' if found.success else f'no success ({found.reason})'}, "
+                    f"{found.additions} additions, {found.intercepts} intercepts, {found.seconds:.0f} s"
+                )
+
+    _go(out, go)
+
+
+def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
+    """Add the wet lab's commands: `run` to an application, its experiments to another."""
+    app.command()(run)
+    for name, command in (
+        ("learning", learning),
+        ("ph", ph_),
+        ("ph-ec", ph_ec_),
+        ("pouring", pouring_),
+        ("transfer", transfer),
+    ):
+        experiment.command(name)(command)
+
+
+def _go(out: Path, work: Callable[[], object]) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        work()
+    except (PlanError, BankError, OSError) as error:
+        _fail(str(error))
+
+
+def _fail(sentence: str) -> None:
+    errors.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(2)
