@@ -34,7 +34,7 @@ quick = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 10_000)
 yaws = st.floats(-np.pi, np.pi)
 tilts = st.floats(-np.pi, np.pi)
-LEAST = 0.15
+LEAST = 0.10
 """How far every joint stays from the ends of its range [rad]."""
 
 
