@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
 
 from labference.score.finding import Findings
 from labference.score.gain import ERRORS, OUTCOMES, Gain
@@ -81,6 +82,7 @@ def _dress(axes: Axes, title: str, unit: str) -> None:
     axes.set_xlabel(unit, fontsize=8.5)
     axes.grid(axis="x", color=GREY, alpha=0.28, lw=0.7)
     axes.tick_params(length=0, labelsize=8.5)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.spines[:].set_visible(False)
     low, high = axes.get_xlim()
     reach = max(-low, high, 1e-9)
