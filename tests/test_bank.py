@@ -9,8 +9,10 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ DEFAULTS = Settings()
 CONCURRENT, EACH = 4, 15
 """Writers at a time, and what each writes."""
 KILLS = 20
+BEGINNINGS = 15
 
 
 def dose(ph: float, grams: float, target: str = "5") -> Draft:
@@ -486,6 +489,19 @@ def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
         taught = {run for entry in bank.entries(ended=True) for run in entry.source.runs}
         assert taught == {line.split()[1] for line in acknowledged}
         assert not bank.verify()
+
+
+def test_many_may_begin_the_same_bank_at_once(tmp_path: Path) -> None:
+    def begin(path: Path, gate: threading.Barrier) -> int:
+        gate.wait()
+        with Bank(path) as bank:
+            return len(bank.log())
+
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(BEGINNINGS):
+            gate = threading.Barrier(6)
+            begun = [pool.submit(begin, tmp_path / f"{number}.db", gate) for _ in range(6)]
+            assert [each.result() for each in begun] == [1] * 6
 
 
 def test_kill_9_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:

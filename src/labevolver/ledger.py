@@ -162,8 +162,9 @@ class Ledger:
 
     def _prepare(self, first: Operation) -> None:
         connection = self._connection
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        # Tables first: whoever begins the bank at this moment sets both at once.
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
             raise BankError(f"{self.path} is a database, but not a memory bank.")
         self._to_wal()
         connection.execute("PRAGMA synchronous = FULL")
