@@ -144,11 +144,12 @@ def test_what_is_not_known_satisfies_no_need(test: str) -> None:
     assert not Need("x", test, other="y").holds({"x": 1.0})  # type: ignore[arg-type]
 
 
+READ = {"ph": 7.7, "ec": 280.0}
 EXAMPLES = {
     "no_tube_in_hand": ("ph", {"hand": "acid"}, action("take_probe")),
-    "no_other_tube_in_hand": ("ph", {"hand": "base"}, action("pour", "acid", amount_g=2.0)),
-    "no_rod_in_hand": ("ph", {"hand": "rod"}, action("pick", "acid")),
-    "no_probe_in_hand": ("ph", {"hand": "probe"}, action("pick", "acid")),
+    "no_other_tube_in_hand": ("ph", {"hand": "base", **READ}, action("pour", "acid", amount_g=2.0)),
+    "no_rod_in_hand": ("ph", {"hand": "rod", **READ}, action("pick", "acid")),
+    "no_probe_in_hand": ("ph", {"hand": "probe", **READ}, action("pick", "acid")),
     "holds_what_it_places": ("ph", {}, action("place", "acid")),
     "stirred_before_measuring": ("ph", {"mixed": False}, action("take_probe")),
     "read_before_adding": ("ph", {}, action("pick", "acid")),
@@ -345,7 +346,7 @@ def test_no_random_or_adversarial_proposal_that_breaks_a_rule_reaches_the_bench(
 ) -> None:
     policy = Proposer(proposals)
     result = run("ph", policy, tmp_path / str(len(list(tmp_path.iterdir()))))
-    assert result.status == "scored" and result.reason not in ("interface", *VIOLATIONS), result
+    assert result.status == "scored" and result.reason not in ("interface_failure", *VIOLATIONS), result
     assert not policy.broken
     assert policy.sent == sum(ruling.admitted for ruling in policy.gate.rulings)
 

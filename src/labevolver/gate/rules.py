@@ -81,6 +81,16 @@ _ENDS = ("stop", "abandon")
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        "read_before_adding",
+        "procedure",
+        ("pick", "pour"),
+        Need("read", "is", True),
+        "Measure until the reading has settled; only a settled reading since the last addition counts.",
+        GOAL,
+        "measure",
+        (*_REGULATES, *_TUBE),
+    ),
+    Rule(
         "no_tube_in_hand",
         "procedure",
         ("pick", "take_probe", "stir", *_DIPS, *_ENDS),
@@ -125,16 +135,6 @@ RULES: tuple[Rule, ...] = (
         "Stir what was added first.",
         GOAL,
         "stir",
-    ),
-    Rule(
-        "read_before_adding",
-        "procedure",
-        ("pick", "pour"),
-        Need("read", "is", True),
-        "Measure until the reading has settled; only a settled reading since the last addition counts.",
-        GOAL,
-        "measure",
-        (*_REGULATES, *_TUBE),
     ),
     Rule(
         "zero_before_pouring",

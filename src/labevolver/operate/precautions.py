@@ -36,11 +36,12 @@ def remedy(draft: Draft) -> str:
 
 
 def first_due(drafts: Iterable[tuple[str, Draft]], view: View) -> tuple[str, str] | None:
-    """Return the entry and the kind of action that come first by some lessons, or None where none speaks."""
-    for name, draft in drafts:
-        if remedy(draft) and applies(draft, view):
-            return name, remedy(draft)
-    return None
+    """Return the entry and the kind of action that come first by some lessons, or None where none speaks.
+
+    What is still to be measured comes before what is only to be put away.
+    """
+    due = [(name, remedy(draft)) for name, draft in drafts if remedy(draft) and applies(draft, view)]
+    return min(due, key=lambda each: each[1] != "measure", default=None)
 
 
 def grounded(kind: str, wanted: Action, hand: str, **numbers: float) -> Action:

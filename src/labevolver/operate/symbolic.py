@@ -27,7 +27,8 @@ DEEP = 8
 TEXTBOOK_G = 5.0
 """What a one-shot plan adds, whatever the water [g]."""
 GUARD_PH, GUARD_EC = 0.03, 2.0
-"""How far inside its range a reading has to be [pH, uS/cm]: the bench counts the value with which the lamp lit."""
+"""How near the edge of its range a reading is taken again [pH, uS/cm]: the bench counts the value at which the lamp
+lit."""
 LEAST_POUR_G = 0.3
 """Missing mass below which it does not pour again [g]."""
 
@@ -57,17 +58,19 @@ class SymbolicMind:
     name: str = "symbolic@1"
     promised: list[tuple[int, str, float]] = field(default_factory=list)
     """For doses by experience: their number, the entry, and the pH that it promised."""
+    rechecked: list[int] = field(default_factory=list)
+    """Numbers of additions after which a reading at the edge was taken again."""
 
     def begin(self) -> None:
         """Forget the last trial."""
-        self.promised = []
+        self.promised, self.rechecked = [], []
 
     def propose(self, context: Context) -> Proposal:
         """Return the remedy of what was just refused, or what is wanted with what experience puts before it."""
         if context.exceptions:
             return self._replan(context)
         intent, wanted, follows = self._want(context)
-        due, used = self._foresee(context, wanted)
+        due, used = self._foresee(context, wanted, wanted)
         return Proposal(intent, due, (*follows, *used))
 
     def _replan(self, context: Context) -> Proposal:
@@ -77,12 +80,13 @@ class SymbolicMind:
         if not log.remedy or len(context.exceptions) > DEEP:
             return Proposal("give up: nothing is allowed that would help", Action(ABANDON))
         wanted = next((each.action for each in context.exceptions if each.action.kind == "pour"), log.action)
-        return Proposal(intent, self._ground(context, log.remedy, wanted))
+        due, used = self._foresee(context, self._ground(context, log.remedy, wanted), wanted)
+        return Proposal(intent, due, used)
 
-    def _foresee(self, context: Context, wanted: Action) -> tuple[Action, tuple[str, ...]]:
+    def _foresee(self, context: Context, due: Action, wanted: Action) -> tuple[Action, tuple[str, ...]]:
         """Return what is due first by the precautions that are known, and the entries that say so."""
         known = self._precautions(context)
-        due, used = wanted, list[str]()
+        used = list[str]()
         for _ in range(DEEP):
             found = first_due(known, context.see(due))
             if found is None:
@@ -106,14 +110,18 @@ class SymbolicMind:
     def _want(self, context: Context) -> tuple[str, Action, tuple[str, ...]]:
         if context.target.objective == "mass":
             return self._want_mass(context)
-        context = replace(context, target=_narrowed(context.target))
-        last = self._last(context)
+        last, asked = self._last(context), context.target
+        context = replace(context, target=_narrowed(asked))
         if last is None:
             seconds, used = self._seconds(context)
             return "read the beaker", action("measure", seconds=seconds), used
         if self.habits.one_shot:
             return self._once(context, last)
-        if self._reached(context, last):
+        close = self._reached(replace(context, target=asked), last)
+        if close and not self._reached(context, last) and len(context.checkpoint.doses) not in self.rechecked:
+            self.rechecked.append(len(context.checkpoint.doses))
+            return "read again what is at the edge of the range", action("measure", seconds=MEASURE_S), ()
+        if close:
             return "finish: the values are reached", action("stop"), ()
         dose = self._dose(context)
         if dose is None or len(context.checkpoint.doses) >= ROUNDS:
