@@ -13,7 +13,7 @@ from labevolver.experiments.alfworld import SYMBOLIC, Plan, StudyError, study
 from labevolver.experiments.alfworld_methods import METHODS
 from labevolver.experiments.alfworld_rows import Row
 from labevolver.experiments.alfworld_tables import main_table, memory_table, type_table
-from labevolver.labs.alfworld.library import LibraryError, find_library
+from labevolver.labs.alfworld.library import OWN_NAME, LibraryError, find_library
 from labevolver.labs.alfworld.talker import Examples
 from labevolver.model.port import ModelError
 
@@ -78,13 +78,14 @@ def _show(results: dict[str, list[Row]], plan: Plan, games: str, out: Path) -> N
 
     mind = "symbolic mind, no language model" if plan.mind == SYMBOLIC else plan.mind
     title = f"{games}, {mind}, seed {plan.seed}"
-    tables = [main_table(results, cost, title) for cost in (False, True)]
-    tables += [type_table(results, plan.thoughts_cost), memory_table(results)]
+    beside = games != OWN_NAME
+    tables = [main_table(results, cost, title, beside) for cost in (False, True)]
+    tables += [type_table(results, plan.thoughts_cost), memory_table(results, beside)]
     with (out / "tables.txt").open("w", encoding="utf-8") as file:
         for table in tables:
             console.print(table)
             Console(file=file, width=WIDTH).print(table)
-    draw(results, plan.thoughts_cost, title, out / "alfworld.png")
+    draw(results, plan.thoughts_cost, title, out / "alfworld.png", beside)
     total = sum(row.seconds for found in results.values() for row in found)
     console.print(
         f"Processor time of all trials: {total:.0f} s. Tables, trials and figure are in {out}.", highlight=False

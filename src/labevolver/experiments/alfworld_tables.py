@@ -39,8 +39,8 @@ def percent(value: float | None) -> str:
     return NONE if value is None else f"{100 * value:.1f}"
 
 
-def main_table(results: Results, thoughts_cost: bool, title: str) -> Table:
-    """Return success within 20 and 50 steps over the stream and on valid_unseen, memories, and what a task costs."""
+def main_table(results: Results, thoughts_cost: bool, title: str, beside: bool = True) -> Table:
+    """Return success within 20 and 50 steps over the stream and on valid_unseen, `beside` the paper's or not."""
     counted = "thoughts cost a step" if thoughts_cost else "thoughts cost nothing"
     table = Table(title=f"{title}; {counted}; success [%]")
     table.add_column("method")
@@ -58,9 +58,9 @@ def main_table(results: Results, thoughts_cost: bool, title: str) -> Table:
         table.add_row(
             name,
             percent(cells[0]),
-            PAPER_STREAM.get(name, NONE),
+            PAPER_STREAM.get(name, NONE) if beside else NONE,
             *map(percent, [*cells[1:], *more[:2]]),
-            PAPER_UNSEEN.get(name, NONE),
+            PAPER_UNSEEN.get(name, NONE) if beside else NONE,
             percent(more[2]),
         )
     return table
@@ -82,7 +82,7 @@ def type_table(results: Results, thoughts_cost: bool) -> Table:
     return table
 
 
-def memory_table(results: Results) -> Table:
+def memory_table(results: Results, beside: bool = True) -> Table:
     """Return the number of memories along the stream, and tokens and seconds a task."""
     table = Table(title="Memories after so many tasks; per task of the stream: tokens, processor time")
     table.add_column("method")
@@ -98,7 +98,7 @@ def memory_table(results: Results) -> Table:
         count = len(stream)
         tokens = f"{sum(row.tokens for row in stream) / count:.0f}" if count else NONE
         cost = f"{1000 * sum(row.seconds for row in stream) / count:.1f}" if count else NONE
-        table.add_row(name, *sizes, PAPER_SIZE.get(name, NONE), tokens, cost)
+        table.add_row(name, *sizes, PAPER_SIZE.get(name, NONE) if beside else NONE, tokens, cost)
     return table
 
 

@@ -20,12 +20,12 @@ from labevolver.retrieve import Query, retrieve
 VERSION = "alfworld-lessons 1"
 NEVER = 1e12
 """Trials after which an entry that was never reused retains exp(-1), where nothing is to be forgotten."""
-SETTINGS = Settings(merge=0.8, strength=40.0)
+SETTINGS = Settings(merge=0.8, strength=45.0)
 """Lessons about one subject are 0.85 alike when their numbers are as different as can be, hence `merge`."""
 UNSAID = 0.03
 """Chance at a receptacle class that no entry names while some are named."""
-UNSEEN = 0.1
-"""Share in the one trial that every entry is shrunk by."""
+UNSEEN, CAUTION = 0.1, 3
+"""Every share is read as if so many trials more had seen that share: one sighting is not yet a rule."""
 RARE = 0.05
 """Share up to which a thing counts as not being at its destination."""
 MOST = {"strategy": 14, "skill": 8, "safety": 4}
@@ -133,8 +133,9 @@ def read(entries: Iterable[Experience]) -> Advice:
 
 
 def _cautious(share: float, trials: int) -> float:
-    """Return a share as one trial more would leave it that had seen next to nothing."""
-    return (share * max(1, trials) + UNSEEN) / (max(1, trials) + 1)
+    """Return a share as `CAUTION` trials more would leave it that had seen next to nothing."""
+    known = max(1, trials)
+    return (share * known + UNSEEN * CAUTION) / (known + CAUTION)
 
 
 def _record(entry: Experience) -> str:

@@ -44,13 +44,10 @@ def not_there_lesson(task: str, share: float) -> Draft:
 
 
 def lessons(found: Findings) -> Iterator[Draft]:
-    """Yield what one trial teaches; of what was sought also where it was not."""
-    things = found.things
+    """Yield what one trial teaches: of all that was seen, where it was and where it was not."""
+    things = sorted(found.things)
     for place in found.looked:
-        for thing in sorted(things):
-            share = found.share(thing, place)
-            if share or thing in found.sought:
-                yield place_lesson(thing, place, share)
+        yield from (place_lesson(thing, place, found.share(thing, place)) for thing in things)
     yield from (closed_lesson(place) for place in sorted(found.closed))
     if found.co_located:
         yield co_located_lesson()

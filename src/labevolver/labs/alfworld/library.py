@@ -22,6 +22,7 @@ ID = re.compile(r'"id":\s*"([^"]+)"')
 HELP_ACTION = re.compile(r'action help \{.*?feedback :: "(.*?)";', re.DOTALL)
 OWN = Path(__file__).parent / "games"
 """Games of our own making."""
+OWN_NAME = "shipped games"
 MOVE = "move {o} to {r}"
 T = TypeVar("T")
 UNPLAYED = ("movable", "Sliced")
