@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from labference.truth.contract import ContractError
 from labference.truth.identity import PlanError
 
 from ..agent import METHODS
 from ..bank import Bank, BankError
+from ..model.budget import Limits
+from ..model.port import ModelError
+from ..operate.language import LanguageMind
 from . import ph, ph_ec, pouring
 from .common import TRANSCRIPTS, plan_of
 from .evolve import CLAIM, VERDICT, Setting, trial
 
+REQUESTS = 200
+"""Most requests of one trial of a language model, unless told otherwise."""
 console = Console()
 errors = Console(stderr=True)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
@@ -74,6 +83,10 @@ def run(
     bank: Annotated[Path | None, typer.Option(envvar="LABEVOLVER_BANK", help="Memory bank (OUT/memory.db).")] = None,
     feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = VERDICT,
     quiet: Annotated[bool, typer.Option("--quiet", help="No transcripts.")] = False,
+    model: Annotated[str, typer.Option(help="A language model as the Operator: openai:NAME, ... (symbolic).")] = "",
+    record: Annotated[Path | None, typer.Option(help="Write the model's replies to this cassette.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Take them from this cassette; nothing is sent.")] = None,
+    requests: Annotated[int, typer.Option(min=1, help="Most requests of one trial.")] = REQUESTS,
 ) -> None:
     """Run trials of the agent in the fast laboratory; it recalls before each and learns after it."""
     if method not in METHODS or feedback not in (VERDICT, CLAIM):
@@ -81,10 +94,20 @@ def run(
     plan = plan_of(task, f"labevolver-{method}", episodes, seed, instances)
     setting = Setting(method, feedback=feedback)
 
+    if model and importlib.util.find_spec("pydantic_ai") is None:
+        _fail("A language model needs the extra 'llm': pip install 'labference[llm]' would have worked.")
+
     def go() -> None:
-        with Bank(bank or out / "memory.db") as held:
+        with ExitStack() as stack:
+            held = stack.enter_context(Bank(bank or out / "memory.db"))
+            operator = None
+            if model:
+                from ..model.mind import LanguageModel  # needs the extra llm, which nothing else here does
+
+                mind = stack.enter_context(LanguageModel(model, record=record, replay=replay))
+                operator = partial(LanguageMind, mind, METHODS[method], Limits(requests))
             for index in range(episodes):
-                found = trial(plan, index, out, held, setting)
+                found = trial(plan, index, out, held, setting, operator)
                 if not quiet:
                     say((out / TRANSCRIPTS / f"trial-{index:04d}.txt").read_text(encoding="utf-8").rstrip())
                 say(
@@ -112,7 +135,7 @@ def _go(out: Path, work: Callable[[], object]) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         work()
-    except (PlanError, BankError, OSError) as error:
+    except (PlanError, ContractError, BankError, ModelError, OSError) as error:
         _fail(str(error))
 
 

@@ -45,6 +45,7 @@ def learning(out: Path, trials: int, seed: int, say: Say, task: str = "ph", inst
     """Run some trials one after the other with one growing memory, and tell how the numbers fall."""
     plan = plan_of(task, "labevolver", trials, seed, instances)
     found = []
+    out.mkdir(parents=True, exist_ok=True)
     with Bank(out / "bank.db") as bank:
         say(f"{'trial':>5} {'success':>8} {'additions':>10} {'intercepts':>11} {'time':>8} {'memory':>8}")
         for index in range(trials):

@@ -53,6 +53,7 @@ class Row:
 
 def table_1(out: Path, n: int, seed: int, replicates: int, say: Say) -> list[Row]:
     """Return Table 1; `replicates` explorations, each followed by its share of the `n` locked pours."""
+    out.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, policy in BASELINES.items():
         plan = plan_of("pouring-water", policy, n, seed, "table-1")
@@ -78,6 +79,7 @@ def transfer(out: Path, n: int, seed: int, say: Say) -> list[Row]:
     """Return Figure 6: 40 trials and `n` locked pours for every liquid and mass, one bank for all."""
     rows: list[Row] = []
     every: list[tuple[Outcome, float]] = []
+    out.mkdir(parents=True, exist_ok=True)
     bank = Bank(out / "bank.db")
     for liquid in TASKS:
         for mass in MASSES:
