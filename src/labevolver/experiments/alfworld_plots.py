@@ -41,7 +41,7 @@ def _success(axes: Axes, results: Results, thoughts_cost: bool, beside: bool) ->
         if beside and name in PAPER_STREAM:
             axes.axhline(float(PAPER_STREAM[name]), color=f"C{number}", linestyle=":", linewidth=0.8)
     axes.set(xlabel="tasks of the stream", ylabel="cumulative Success@20 [%]", title="(a) stream")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=7, ncols=2, loc="lower right")
 
 
 def _unseen(axes: Axes, results: Results, thoughts_cost: bool, beside: bool) -> None:
