@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,14 @@ def test_a_model_may_follow_only_advice_that_it_was_given(tmp_path: Path) -> Non
 def test_there_is_no_other_method() -> None:
     with pytest.raises(ValueError, match="methods: act, react"):
         Agent(SymbolicMind(), "magic")
+
+
+@pytest.mark.parametrize("method", ["react", "inner-only"])
+def test_what_is_known_of_the_rules_never_makes_the_mind_take_and_put_back_in_turns(
+    tmp_path: Path, method: str
+) -> None:
+    made = agent(method)
+    run(made, tmp_path, index=27)
+    kinds = [each.action.kind for each in made.gate.rulings if each.admitted]
+    pairs = list(pairwise(kinds))
+    assert ("take_probe", "return_probe") not in pairs and ("pick", "place") not in pairs

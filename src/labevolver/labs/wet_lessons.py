@@ -147,9 +147,11 @@ def _curves(now: Checkpoint) -> list[Draft]:
 
 
 def _conductivities(now: Checkpoint) -> list[Draft]:
-    """Return what each tube did to EC: that of its last addition large enough."""
+    """Return what each tube did to EC: that of its first addition large enough, as later ones may have overshot."""
     found = {
-        dose.tube: value for dose in now.doses if dose.grams >= LEAST_G and (value := apparent_ec(dose)) is not None
+        dose.tube: value
+        for dose in reversed(now.doses)
+        if dose.grams >= LEAST_G and (value := apparent_ec(dose)) is not None
     }
     return [
         Draft(

@@ -24,6 +24,8 @@ ROUNDS = 25
 """Additions after which it gives up."""
 DEEP = 8
 """Most precautions that one proposal may put before itself, and most refusals in a row."""
+UNDOES = {"return_probe": "take_probe", "place": "pick"}
+"""Actions that would only take back the one before: then the gate is asked about what is wanted itself."""
 TEXTBOOK_G = 5.0
 """What a one-shot plan adds, whatever the water [g]."""
 GUARD_PH, GUARD_EC = 0.03, 2.0
@@ -71,6 +73,8 @@ class SymbolicMind:
             return self._replan(context)
         intent, wanted, follows = self._want(context)
         due, used = self._foresee(context, wanted, wanted)
+        if context.recent and UNDOES.get(due.kind) == context.recent[-1].kind:
+            return Proposal(f"{intent}, and hear why not", wanted, follows)
         return Proposal(intent, due, (*follows, *used))
 
     def _replan(self, context: Context) -> Proposal:
