@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,7 @@ def alfworld(
                 from labevolver.model.mind import LanguageModel
 
                 model = stack.enter_context(LanguageModel(mind, record=record, replay=replay))
+                plan = replace(plan, mind=model.name)
             results = study(
                 plan, data, out, workers, model, lambda name: console.print(f"{name}: done", highlight=False)
             )
