@@ -1,3 +1,3 @@
 """Measure whether a robot's next choice follows from what actually happened on a laboratory bench."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
