@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from labference.records.strict import plain
 from labference.truth.measurement import SensorFault
 
 TESTS = Path(__file__).parent
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup, and children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 BASIC = "weighing-basic"
 
 

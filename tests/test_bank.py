@@ -24,7 +24,7 @@ from typer.testing import CliRunner, Result
 import labevolver
 from labevolver import ledger
 from labevolver.bank import MEMORY, Bank, BankError
-from labevolver.cli import app
+from labevolver.cli import app, console
 from labevolver.codec import Malformed, plain, read, written
 from labevolver.compare import alike
 from labevolver.experience import Advice, Draft, Experience, Parameter, Source, Term, around, hull
@@ -702,7 +702,8 @@ def remembered(tmp_path: Path) -> tuple[str, Callable[..., Result]]:
         bank.learn(trial("run-3"), [])
 
     def invoke(*arguments: object) -> Result:
-        done = cli.invoke(app, ["memory", *map(str, arguments), "--bank", str(path)], env={"COLUMNS": "200"})
+        console.width = 200  # what COLUMNS said when the module was imported may be narrower
+        done = cli.invoke(app, ["memory", *map(str, arguments), "--bank", str(path)])
         assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
         assert "Traceback" not in done.output
         return done

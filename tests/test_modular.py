@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labference.bench.episode import STATEMENTS
 from labference.motion import Arm
-from labference.policies import BUILT_IN, make_policy
+from labference.policies import make_policy
 from labference.policies.damaged import BIAS, MISREADING, DropsGrasps, MisplacesItems, MisreadsDisplay
 from labference.policies.loading import LoadingByPlan, LoadingBySight
 from labference.policies.modular import Modular, Seen, informed, replaced, work
@@ -51,7 +51,7 @@ from labference.wire.tubes import HOLES, SLOTS, opposite
 
 DOWN = (0.0, 0.0, -1.0)
 REMEMBERING = ("reader", "planned", "old_position")
-MODULAR = [name for name in BUILT_IN if name != "still"]
+MODULAR = ["reader", "favourite", "random", *REMEMBERING[1:], "misreader", "dropper", "misplacer"]
 WEIGHING = find_task("weighing-basic").goal(draw(find_task("weighing-basic"), 0, 0)[0])
 LOADING = find_task("centrifuge-extended").goal(draw(find_task("centrifuge-extended"), 0, 0)[0])
 NOTHING = TubesView((), (), None, None, None, None)

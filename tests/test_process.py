@@ -326,7 +326,10 @@ def test_a_child_does_not_outlive_its_parent(policy: str, number: signal.Signals
     (child,) = below(parent.pid)
     time.sleep(0.2)
     parent.send_signal(number)
-    parent.communicate()
+    try:
+        parent.communicate(timeout=60)
+    finally:
+        parent.kill()
     assert gone(child)
 
 

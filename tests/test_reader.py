@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,9 +88,9 @@ def test_nothing_is_wanted_where_no_subset_fits() -> None:
 @pytest.mark.parametrize("task", ["weighing-basic", "weighing-extended"])
 def test_the_target_is_read_from_the_goal(task: str) -> None:
     contract = find_task(task)
-    for target, _ in contract.strata():
-        instance = contract.restore({"target": float(target), "sample": 90.0, "start": (), "goal": (10,)})
-        assert read_target(contract.goal(instance).instruction) == target
+    for kind in contract.strata():
+        instance = contract.sample(kind, np.random.default_rng(0))
+        assert read_target(contract.goal(instance).instruction) == kind.target == instance.target
 
 
 def test_an_instruction_without_target_is_refused() -> None:

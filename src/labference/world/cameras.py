@@ -142,6 +142,11 @@ class Studio:
             self._window.free()
             self._window = self._context = None
 
+    def __del__(self) -> None:
+        # Freed by the garbage collector, a context would take down buffers of the same number in whichever is current.
+        if self._context is not None:
+            _abandoned.append((self._window, self._context))
+
     def _render(self, camera: int, width: int, height: int, depth: bool) -> tuple[np.ndarray, np.ndarray | None]:
         self._make_current()
         view = mujoco.MjvCamera()
@@ -151,8 +156,12 @@ class Studio:
         large = mujoco.MjrRect(0, 0, SUPERSAMPLE * width, SUPERSAMPLE * height)
         colour = np.empty((large.height, large.width, 3), np.uint8)
         buffer = np.empty((large.height, large.width), np.float32) if depth else None
+        if buffer is not None:
+            buffer[0, 0] = np.nan
         mujoco.mjr_render(large, self._scene, self._context)
         mujoco.mjr_readPixels(colour, buffer, large, self._context)
+        if buffer is not None and np.isnan(buffer[0, 0]):
+            raise RenderingFault("OpenGL returned no depth; `labference doctor` says more.")
         rgb = cv2.resize(cv2.flip(colour, 0), (width, height), interpolation=cv2.INTER_AREA)
         return rgb, None if buffer is None else self._metric(buffer)
 
@@ -167,6 +176,7 @@ class Studio:
         return np.where(distance <= FARTHEST, np.rint(distance / DEPTH_UNIT), 0).astype(np.uint16)
 
     def _make_current(self) -> None:
+        _free_abandoned()
         if self._context is not None:
             self._window.make_current()
             return
@@ -179,6 +189,19 @@ class Studio:
             raise RenderingFault(f"No OpenGL context ({error}); `labference doctor` says what to install.") from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+
+
+_abandoned: list[tuple[Any, Any]] = []
+"""Windows and contexts of laboratories that were dropped without `close`."""
+
+
+def _free_abandoned() -> None:
+    """Free, each in its own context, what was dropped without `close`."""
+    while _abandoned:
+        window, context = _abandoned.pop()
+        window.make_current()
+        context.free()
+        window.free()
 
 
 def _window(width: int, height: int) -> Any:
