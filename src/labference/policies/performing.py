@@ -5,6 +5,7 @@ operations.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from labference.wire import (
     Act,
@@ -31,7 +32,7 @@ HOLDS_M = 0.06
 """A gripper that stays closer than this after a grasp holds something [m]."""
 
 
-class Performing:
+class Performing(ABC):
     """A controller as a script of operations; `work` says which."""
 
     name = ""
@@ -62,12 +63,12 @@ class Performing:
             return next(self._running)
         return self._running.send(observation)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # not abstract: a controller holds nothing
         """Release nothing."""
 
+    @abstractmethod
     def work(self, observation: Observation) -> Script[None]:
         """Carry out the task, as this controller understands it."""
-        raise NotImplementedError
 
     def _play(self, observation: Observation) -> Script[None]:
         yield from self.work(observation)
