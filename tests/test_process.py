@@ -386,10 +386,19 @@ def test_what_a_policy_started_goes_with_it() -> None:
 
 
 def sleepers() -> set[int]:
-    """Return the processes that host policies."""
+    """Return the processes that host policies and were begun by the tests of this file."""
     listed = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-    return {int(pid) for pid, state, words in rows if "labference.serving.process" in words and state[0] != "Z"}
+    found = {int(pid) for pid, state, words in rows if "labference.serving.process" in words and state[0] != "Z"}
+    return {pid for pid in found if _ours(pid)}
+
+
+def _ours(pid: int) -> bool:
+    """Return whether a process inherited the environment of a test of this file; true where that cannot be seen."""
+    try:
+        return Path(__file__).name.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return sys.platform != "linux"
 
 
 def test_two_workers_have_a_child_each_and_leave_none(tmp_path: Path) -> None:
