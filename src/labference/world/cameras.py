@@ -42,6 +42,8 @@ class Studio:
     """
 
     def __init__(self, built: Built, profile: Profile) -> None:
+        self._window: Any = None
+        self._context: Any = None
         self._built = built
         # Displays light up by changing materials, so the studio has a model of its own.
         self._model = copy.copy(built.model)
@@ -55,8 +57,6 @@ class Studio:
             for display in built.displays
         }
         self._on, self._off = self._model.material("lcd_on").id, self._model.material("lcd_off").id
-        self._window: Any = None
-        self._context: Any = None
 
     def show(self, data: Any, texts: dict[str, tuple[str, bool]]) -> None:
         """Take over the state of `data`, and what each instrument displays: its text and its stability lamp."""
