@@ -5,18 +5,15 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from labevolver.experiments.alfworld import SYMBOLIC, Plan, StudyError, study
-from labevolver.experiments.alfworld_methods import METHODS
-from labevolver.experiments.alfworld_rows import Row
-from labevolver.experiments.alfworld_tables import main_table, memory_table, type_table
-from labevolver.labs.alfworld.library import OWN_NAME, LibraryError, find_library
-from labevolver.labs.alfworld.talker import Examples
-from labevolver.model.port import ModelError
+if TYPE_CHECKING:  # the command itself imports what it runs: --help needs none of it
+    from labevolver.experiments.alfworld import Plan
+    from labevolver.experiments.alfworld_rows import Row
+    from labevolver.labs.alfworld.talker import Examples
 
 WIDTH = 132
 """Columns of a table in a file."""
@@ -28,13 +25,13 @@ def alfworld(
     out: Annotated[Path, typer.Option(help="Folder of the study; one that was interrupted goes on.")] = Path(
         "runs/alfworld"
     ),
-    methods: Annotated[str, typer.Option(help=f"Comma between: {', '.join(METHODS)}.")] = "",
+    methods: Annotated[str, typer.Option(help="Some of its methods, with commas between (all).")] = "",
     stream: Annotated[int, typer.Option(min=0, help="Train tasks to learn from.")] = 500,
     unseen: Annotated[int, typer.Option(min=0, help="valid_unseen tasks.")] = 134,
     seed: Annotated[int, typer.Option(help="Seed of the order of the stream.")] = 0,
     horizon: Annotated[int, typer.Option(min=1, help="Steps after which a trial ends.")] = 50,
     thoughts_cost: Annotated[bool, typer.Option("--thoughts-cost", help="A thought uses up a step.")] = False,
-    mind: Annotated[str, typer.Option(help="symbolic, or a model such as deepseek:NAME.")] = SYMBOLIC,
+    mind: Annotated[str, typer.Option(help="symbolic, or a model such as deepseek:NAME.")] = "symbolic",
     examples: Annotated[
         str, typer.Option(help="Of a language model: fixed, parsed, or given (tells the type).")
     ] = "fixed",
@@ -43,6 +40,11 @@ def alfworld(
     workers: Annotated[int, typer.Option(min=1, help="Processes; results do not depend on it.")] = 2,
 ) -> None:
     """Experience over a stream of ALFWorld tasks, all methods side by side (paper, section 4.2)."""
+    from labevolver.experiments.alfworld import SYMBOLIC, Plan, StudyError, study
+    from labevolver.experiments.alfworld_methods import METHODS
+    from labevolver.labs.alfworld.library import LibraryError, find_library
+    from labevolver.model.port import ModelError
+
     try:
         plan = Plan(
             tuple(methods.split(",")) if methods else tuple(METHODS),
@@ -68,6 +70,8 @@ def alfworld(
 
 
 def _examples(word: str) -> Examples:
+    from labevolver.experiments.alfworld import StudyError
+
     match word:
         case "fixed" | "parsed" | "given":
             return word
@@ -76,7 +80,10 @@ def _examples(word: str) -> Examples:
 
 
 def _show(results: dict[str, list[Row]], plan: Plan, games: str, out: Path) -> None:
+    from labevolver.experiments.alfworld import SYMBOLIC
     from labevolver.experiments.alfworld_plots import draw
+    from labevolver.experiments.alfworld_tables import main_table, memory_table, type_table
+    from labevolver.labs.alfworld.library import OWN_NAME
 
     mind = "symbolic mind, no language model" if plan.mind == SYMBOLIC else plan.mind
     title = f"{games}, {mind}, seed {plan.seed}"

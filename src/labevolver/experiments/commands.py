@@ -12,18 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from labference.truth.contract import ContractError
-from labference.truth.identity import PlanError
-
-from ..agent import METHODS
-from ..bank import Bank, BankError
-from ..model.budget import Limits
-from ..model.port import ModelError
-from ..operate.language import LanguageMind
-from . import ph, ph_ec, pouring
-from .common import TRANSCRIPTS, plan_of
-from .evolve import CLAIM, VERDICT, Setting, trial
-
+# Laboratory, methods and experiments are imported by the command that needs them: --help and `memory` need none.
 REQUESTS = 200
 """Most requests of one trial of a language model, unless told otherwise."""
 console = Console()
@@ -45,16 +34,22 @@ def learning(
     task: Annotated[str, typer.Option(help="ph or ph-ec.")] = "ph",
 ) -> None:
     """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
+    from . import ph
+
     _go(out, lambda: ph.learning(out, trials, seed, say, task))
 
 
 def ph_(out: Out = Path("ph"), n: N = 30, seed: Seed = 0) -> None:
     """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
+    from . import ph
+
     _go(out, lambda: (ph.table_2(out, n, seed, say), ph.transfer(out, n, seed, say)))
 
 
 def ph_ec_(out: Out = Path("ph-ec"), n: N = 30, seed: Seed = 0) -> None:
     """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
+    from . import ph_ec
+
     _go(out, lambda: ph_ec.figure_7(out, n, seed, say))
 
 
@@ -65,23 +60,27 @@ def pouring_(
     replicates: Annotated[int, typer.Option(min=1, help="Independent explorations of 40 trials.")] = 6,
 ) -> None:
     """Table 1: 20 g of water by three PD controllers, and by gains found in 40 trials."""
+    from . import pouring
+
     _go(out, lambda: pouring.table_1(out, n, seed, replicates, say))
 
 
 def transfer(out: Out = Path("transfer"), n: N = 30, seed: Seed = 0) -> None:
     """Figure 6: water, sucrose and oil, 10 to 40 g, each after 40 trials with locked gains."""
+    from . import pouring
+
     _go(out, lambda: pouring.transfer(out, n, seed, say))
 
 
 def run(
     task: Annotated[str, typer.Argument(help="A task of the wet bench: ph, ph-ec, pouring-water, ...")],
     out: Out = Path("labevolver-run"),
-    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "labevolver",
+    method: Annotated[str, typer.Option(help="act, react, inner-only, memp or labevolver.")] = "labevolver",
     episodes: Annotated[int, typer.Option(min=1, help="Trials.")] = 1,
     seed: Seed = 0,
     instances: Annotated[str, typer.Option(help="A registered list of the task, LIST or LIST:LABEL.")] = "",
     bank: Annotated[Path | None, typer.Option(envvar="LABEVOLVER_BANK", help="Memory bank (OUT/memory.db).")] = None,
-    feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = VERDICT,
+    feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = "verdict",
     quiet: Annotated[bool, typer.Option("--quiet", help="No transcripts.")] = False,
     model: Annotated[str, typer.Option(help="A language model as the Operator: openai:NAME, ... (symbolic).")] = "",
     record: Annotated[Path | None, typer.Option(help="Write the model's replies to this cassette.")] = None,
@@ -89,6 +88,13 @@ def run(
     requests: Annotated[int, typer.Option(min=1, help="Most requests of one trial.")] = REQUESTS,
 ) -> None:
     """Run trials of the agent in the fast laboratory; it recalls before each and learns after it."""
+    from ..agent import METHODS
+    from ..bank import Bank
+    from ..model.budget import Limits
+    from ..operate.language import LanguageMind
+    from .common import TRANSCRIPTS, plan_of
+    from .evolve import CLAIM, VERDICT, Setting, trial
+
     if method not in METHODS or feedback not in (VERDICT, CLAIM):
         _fail(f"No method {method!r} with feedback {feedback!r}; {', '.join(METHODS)}, with {VERDICT} or {CLAIM}.")
     plan = plan_of(task, f"labevolver-{method}", episodes, seed, instances)
@@ -132,6 +138,12 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
 
 
 def _go(out: Path, work: Callable[[], object]) -> None:
+    from labference.truth.contract import ContractError
+    from labference.truth.identity import PlanError
+
+    from ..bank import BankError
+    from ..model.port import ModelError
+
     try:
         out.mkdir(parents=True, exist_ok=True)
         work()
