@@ -21,6 +21,10 @@ TUBE_MASS = 0.030
 """Mass of the empty tube [kg]."""
 TUBE_GRIP = 0.095
 """Where a hand takes a tube, over its lowest point [m]."""
+LABEL_BAND, LABEL_RADIUS = (0.055, 0.080), 1.02 * TUBE_RADIUS
+"""Heights between which its label is stuck around a tube, above the rack and below the hand, and its radius [m]."""
+LABEL_PRINT = (224, 112)
+"""Width and height of the printed label, which goes around a tube twice, in units of the print."""
 
 RACK_PLACES, RACK_PITCH = 4, 0.070
 """Holes of the rack for reagent tubes, and the distance between them along its y axis [m]."""
@@ -45,8 +49,8 @@ ROD_GRIP = 0.160
 
 HOLDER_FLOOR, HOLDER_HEIGHT, HOLDER_HALF = 0.020, 0.085, 0.024
 """Heights of the floor and of the upper edge of the holders of probe and rod, and half their width [m]."""
-RINSE_FLOOR = 0.012
-"""Height of the plate on which the rinse beaker is fixed [m]."""
+RINSE_FLOOR, RINSE_HALF = 0.012, 0.042
+"""Height of the plate on which the rinse beaker is fixed, and half its side [m]."""
 
 APPROACH_TURN = 0.80
 """Angle from the bearing of a place to the direction in which a hand approaches it from the side [rad]: at 0 the wrist
@@ -68,6 +72,11 @@ DRAINED_S = 3.0
 def lip_height(tilt: float) -> float:
     """Return how high the lip of a tube that leans by `tilt` [rad] is held over the rim of the catching vessel [m]."""
     return max(LIP_OVER_RIM, TUBE_LENGTH * math.cos(tilt) - BOTTOM_BELOW_RIM)
+
+
+def label_letters(text: str) -> int:
+    """Return the size of the letters of a tube's label, in units of the print."""
+    return 216 // len(text) if len(text) > 2 else 92
 
 
 def tube_place(place: int) -> tuple[float, float]:

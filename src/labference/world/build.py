@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..wire.glassware import label_letters
 from ..wire.labware import LABEL_LETTERS
 from . import draw
 from .built import STREAM, TCP_POSITION, Built, Camera, Cell, Display, Tip, Vessel, resolve
@@ -231,7 +232,7 @@ class Bench:
     def label_wrap(self, body: Any, name: str, radius: float, low: float, high: float, text: str) -> None:
         """Print `text` twice around a body between heights `low` and `high`, facing +x and -x, with blank between."""
         draw.add_band(self.spec, name, radius, low, high, repeat=2)
-        draw.add_print(self.spec, name, text, (224, 112), letters=216 // len(text) if len(text) > 2 else 92)
+        draw.add_print(self.spec, name, text, (224, 112), letters=label_letters(text))
         self._shown(body, name, name, name)
 
     def surface(self, name: str, body: Any) -> None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...wire.glassware import BEAKER_HEIGHT, BEAKER_MASS, BEAKER_RADIUS, BEAKER_WALL, RINSE_FLOOR
+from ...wire.glassware import BEAKER_HEIGHT, BEAKER_MASS, BEAKER_RADIUS, BEAKER_WALL, RINSE_FLOOR, RINSE_HALF
 from .contact import Contact
 
 if TYPE_CHECKING:
@@ -46,9 +46,8 @@ class RinseStation:
         """Draw plate and beaker, and register them as a surface and a vessel."""
         station = bench.fixture(self.name)
         bench.surface(self.name, station)
-        half = 0.042
         look = (0.24, 0.26, 0.29, 1.0)
-        bench.box(station, (half, half, RINSE_FLOOR / 2), (0, 0, RINSE_FLOOR / 2), look=look)
+        bench.box(station, (RINSE_HALF, RINSE_HALF, RINSE_FLOOR / 2), (0, 0, RINSE_FLOOR / 2), look=look)
         draw_beaker(bench, self.name, station, RINSE_FLOOR)
 
 

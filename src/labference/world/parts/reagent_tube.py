@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...truth.measurement import Pose
 from ...wire.glassware import (
+    LABEL_BAND,
+    LABEL_RADIUS,
     RACK_FLOOR,
     RACK_HALF,
     RACK_HEIGHT,
@@ -39,10 +41,6 @@ GRIPPED = Contact(friction=(0.6, 0.005, 0.0001), condim=4, solimp=(0.95, 0.99, 0
 ROLLING = Contact(friction=(0.6, 0.003, 0.0005), condim=6, solimp=(0.95, 0.99, 0.001, 0.5, 2.0))
 """Feet, and the body of a tube on its side, which stops rolling instead of leaving the bench."""
 SHARES = {"body": 0.85, "feet": 0.15}
-LABEL = (0.055, 0.080)
-"""Heights between which the label is stuck around the tube [m], above the rack and below the hand."""
-
-
 FACING = 0.3
 """Turn of a tube whose label faces the front camera from the right half of the bench [rad]."""
 
@@ -76,7 +74,7 @@ class ReagentTube:
         bench.wall(tube, f"{self.name}_rim", rim, look=(0.86, 0.93, 0.97, 0.75))
         bottom = [(0.40 * r, 0.0008), (0.75 * r, 0.0028), (inside, TUBE_BOTTOM)]
         bench.lathe(tube, f"{self.name}_bottom", bottom, look=(0.80, 0.89, 0.95, 0.45))
-        bench.label_wrap(tube, f"{self.name}_label", 1.02 * r, *LABEL, self.text or self.name)
+        bench.label_wrap(tube, f"{self.name}_label", LABEL_RADIUS, *LABEL_BAND, self.text or self.name)
 
 
 @dataclass(frozen=True, slots=True)
