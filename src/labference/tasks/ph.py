@@ -8,6 +8,7 @@ and EC cannot both be reached with acid alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from labference.truth.identity import Seeds
 from labference.truth.measurement import Block, Channels, Readout
 from labference.wire import Fact, Goal, Operation, Reading
 from labference.wire.wetlab import KINDS
-from labference.world.parts.wet_bench import BEAKER, PROBE, RINSE, ROD
+from labference.world.parts.wet_bench import BALANCE, BEAKER, PROBE, RINSE, ROD
 
 from ._wet import (
     CAPACITY_G,
@@ -143,7 +144,7 @@ class Regulation(WetBench):
     response_s: float = RESPONSE_S
     history: str = "online"
     telling: tuple[str, ...] = ()
-    fidelities: tuple[str, ...] = ("fast",)
+    fidelities: tuple[str, ...] = ("fast", "physics")
 
     def strata(self) -> tuple[Kind, ...]:
         """Return every target with every water; one that is acidified has nothing to do at pH 4."""
@@ -303,12 +304,16 @@ class Regulation(WetBench):
         return (state.held, state.located, state.ph, state.ec, state.mixed, state.additions, state.attempts)
 
     def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
-        """Return what is in the hand, and the last reading that counts."""
+        """Return what is in the hand, what the balance shows, whether the last addition was stirred in, whether only
+        rinse water hangs on the probe, and the last reading that counts.
+        """
         del readings
         hand = () if state.grasped else (Fact("hand", state.held or "empty"),)
+        shown = () if state.shown is None else (Fact(BALANCE, state.shown),)
+        known = (*hand, *shown, Fact("mixed", state.mixed), Fact("rinsed", state.coat == -1))
         if state.ph is None or state.ec is None:
-            return hand
-        return (*hand, Fact("pH", state.ph), Fact("EC", state.ec))
+            return known
+        return (*known, Fact("pH", state.ph), Fact("EC", state.ec))
 
     def aim(self, state: State, operation: Operation) -> dict[str, float]:
         """Return the value that a pour is to reach, and how long to measure."""
@@ -318,6 +323,23 @@ class Regulation(WetBench):
             return {}
         by_ph = operation.item in (ACID, BASE)
         return {"ph": state.target_ph} if by_ph else {"ec": state.target_ec}
+
+    def margin(self, state: State, operation: Operation) -> dict[str, float]:
+        """Return the tolerances."""
+        del state, operation
+        return {"ph": PH_TOLERANCE, "ec": EC_TOLERANCE}
+
+    def quantities(self, instance: Instance, events: Sequence[Event]) -> dict[str, float]:
+        """Return additions, their sum, and how far the last settled reading since is from what was asked."""
+        told = [event for event in events if isinstance(event, Transferred | Measured) and event.vessel == BEAKER]
+        poured = [event.grams for event in told if isinstance(event, Transferred)]
+        found = {"additions": float(len(poured)), "poured [g]": sum(poured)}
+        last = told[-1] if told else None
+        if isinstance(last, Measured) and last.settled:
+            found["error [pH]"] = last.ph - instance.kind.ph
+            if self.joint:
+                found["error [uS/cm]"] = last.ec - instance.kind.ec
+        return found
 
     def violation(self, state: State, event: Event) -> str | None:
         """No acid below the wanted range and no base above it, no unrinsed probe, nothing over the rim."""

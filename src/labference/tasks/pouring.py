@@ -6,13 +6,14 @@ and what the beaker holds already; where it holds something, the balance has to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from labference.truth.draw import Member
-from labference.truth.events import Event, Tared, Weighed
+from labference.truth.events import Event, Tared, Transferred, Weighed
 from labference.truth.filling import Filling, WetSetup
 from labference.truth.identity import Seeds
 from labference.truth.measurement import OK, Block, Channels, Readout
@@ -93,7 +94,7 @@ class PouringTask(WetBench):
     budget_steps: int = BUDGET_STEPS
     history: str = "online"
     telling: tuple[str, ...] = (BEAKER,)
-    fidelities: tuple[str, ...] = ("fast",)
+    fidelities: tuple[str, ...] = ("fast", "physics")
 
     @property
     def tube(self) -> str:
@@ -190,16 +191,26 @@ class PouringTask(WetBench):
         return (state.held, state.shown, state.located, state.attempts)
 
     def facts(self, state: State, readings: tuple[Reading, ...]) -> tuple[Fact, ...]:
-        """Return what is in the hand, and what the balance shows."""
+        """Return what is in the hand, what the balance shows, and whether it counts what is poured."""
         del readings
         hand = () if state.grasped else (Fact("hand", state.held or "empty"),)
-        return hand if state.shown is None else (*hand, Fact(BALANCE, state.shown))
+        return (*hand, *(() if state.shown is None else (Fact(BALANCE, state.shown),)), Fact("zeroed", state.zeroed))
 
     def aim(self, state: State, operation: Operation) -> dict[str, float]:
         """Return what is missing."""
         if operation.kind != "pour" or state.shown is None:
             return {}
         return {"grams": state.amount - state.shown}
+
+    def margin(self, state: State, operation: Operation) -> dict[str, float]:
+        """Return the tolerance."""
+        del state, operation
+        return {"grams": TOLERANCE_G}
+
+    def quantities(self, instance: Instance, events: Sequence[Event]) -> dict[str, float]:
+        """Return by how much what arrived in the beaker differs from what was asked for, in truth and not as shown."""
+        poured = sum(event.grams for event in events if isinstance(event, Transferred) and event.vessel == BEAKER)
+        return {"error [g]": poured - instance.kind.amount}
 
     def violation(self, state: State, event: Event) -> str | None:
         """Nothing falls off the bench, and nothing is spilt."""
