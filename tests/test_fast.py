@@ -465,3 +465,11 @@ def test_a_controller_refuses_a_task_that_is_not_its_own(labs: Any, tmp_path: Pa
 def test_every_setting_belongs_to_a_kind_and_has_a_default_within_its_range() -> None:
     assert {setting.kind for setting in SETTINGS} <= set(KINDS) and len(KINDS) == 11
     assert all(setting.low <= setting.default <= setting.high for setting in SETTINGS)
+
+
+def test_a_record_shows_a_tube_lean_while_it_pours(labs: Any, tmp_path: Path) -> None:
+    run = read_run(labs("pouring-water").attempt(Plan("pouring-water", "best_pd", 9, fidelity=FAST), 0, tmp_path).path)
+    tube = run.channels.items.index("water")
+    leans = [np.abs(block.pose[:, tube, 4:6]).max(axis=1) for block in run.blocks() if block.tick >= 0]
+    steps = [np.abs(np.diff(lean)).max() for lean in leans if lean.max() > 0 and len(lean) > 40]
+    assert steps and all(0 < step < 2500 for step in steps), "it turns from tick to tick, and never faster than a hand does"

@@ -44,7 +44,7 @@ from .inventory import channels_of, take_stock
 from .parts import Part
 from .parts.balance import CAPACITY, FLOOR, GRAVITY, QUANTUM, TAU, CellState
 from .wet.chance import Stream, frozen, thawed
-from .wet.dosing import needed
+from .wet.dosing import holds, needed
 from .wet.plumbing import Placed, Plumbing, PlumbingState
 from .wet.port import PortState
 from .wet.pour import LONGEST_STEP
@@ -203,6 +203,10 @@ class FastWorld:
     def needed(self, source: str, vessel: str, aim: Mapping[str, float]) -> float:
         """Return how many grams of `source` bring `vessel` to `aim`, with true compositions; see `wet.dosing`."""
         return needed(self.plumbing, source, vessel, aim)
+
+    def holds(self, vessel: str, quantity: str) -> float:
+        """Return the "grams", "ph" or "ec" of what a vessel holds, everything mixed; see `wet.dosing`."""
+        return holds(self.plumbing, vessel, quantity)
 
     def tare(self, cell: str) -> bool:
         """Let a balance show what it carries as 0.0 g from now on; return whether it did, as only a stable one does."""
@@ -483,7 +487,8 @@ class _Rows:
         self._speeds: list[np.ndarray] = []
         self._touch = np.array(world.touch, np.uint16)
         self._opening = np.array([round(value / LENGTH) for value in world.opening], np.int32)
-        self._before = world.where if world.then is None else world.then
+        # A copy: hands write into `where`, and what is compared with itself has never moved.
+        self._before = dict(world.where if world.then is None else world.then)
 
     def keep(self, world: FastWorld) -> None:
         """Take down where things are at the beginning of a tick, and how fast they got there."""
