@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from labference.wire import ActionSpec, Goal, Policy
+if TYPE_CHECKING:
+    from labference.wire import ActionSpec, Goal, Policy
 
-from .remote import Client, process
+    from .remote import Client
 
 BUILT_IN = {
     "reader": "labference.policies.reader:Reader",
@@ -24,7 +26,13 @@ BUILT_IN = {
     "adaptive_pd": "labference.policies.pouring_pd:AdaptivePD",
     "best_pd": "labference.policies.pouring_pd:BestPD",
     "act": "labference.policies.dosing:Act",
-    "secant": "labference.policies.dosing:Secant",
+    "secant": "labference.policies.titrating:Secant",
+    "untared": "labference.policies.damaged_wet:Untared",
+    "straight": "labference.policies.damaged_wet:Straight",
+    "heavy_hand": "labference.policies.damaged_wet:HeavyHand",
+    "misreads_ph": "labference.policies.damaged_wet:MisreaderPH",
+    "acid_first": "labference.policies.damaged_wet:AcidFirst",
+    "hasty": "labference.policies.damaged_wet:Hasty",
 }
 """Unprivileged systems; `expert` is made by the bench, because it reads the truth."""
 CLIENTS = {
@@ -55,6 +63,8 @@ def make_policy(
     if is_remote(name):
         return _client(name).connect(name, seed, profile, deadline_s)
     if isolated:
+        from .remote import process  # here, so that the names of policies are known without numpy
+
         return process.connect(_checked(name), seed, deadline_s)
     return find_policy(name)(seed=seed)
 
@@ -75,6 +85,8 @@ def preflight(
     if is_remote(name):
         _client(name).preflight(name, profile, spec, goal, deadline_s)
     elif isolated:
+        from .remote import process
+
         sentence = process.missing(_checked(name), deadline_s)
         if sentence:
             raise UnknownPolicy(sentence)

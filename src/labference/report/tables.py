@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from labference.score.audit import Audit
 from labference.score.finding import Findings
 from labference.score.summary import Summary
-from labference.truth.contract import TaskContract
 from labference.truth.diagnosis import Registration
-from labference.truth.draw import draw
 
 from . import phrases
+from .catalogue import plain_table
 from .conditions import EXPLAINED as CONDITIONS
 from .conditions import breakdown
 from .diagnosis import EXPLAINED as ANSWERED
@@ -34,21 +31,9 @@ LABEL = 26
 TONES = {"good": "bold green", "bad": "bold red", "": ""}
 
 
-def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
-    """Return the tasks with what they ask, and their registered instance lists with sizes."""
-    table = _table(caption="labference tasks TASK says more.")
-    table.add_column("Task", style="bold", no_wrap=True)
-    table.add_column("Asked")
-    table.add_column(Text("Instance lists"))
-    for task in tasks:
-        lists = [f"{name} ({len(members)})" for name, members in task.lists().items()]
-        table.add_row(Text(task.name), Text(task.summary), Text("\n".join(lists) or "–"))
-    return table
-
-
 def results_table(summaries: Sequence[Summary]) -> Table:
     """Return the paper's table 3: selection and completion apart, each with its own population."""
-    table = _table(
+    table = plain_table(
         caption=f"Selection: {phrases.selections(summaries)}, of scored episodes.\n"
         "Episodes: scored/planned. Brackets: count/population, 95 % Wilson interval in %.\n"
         "Runtime: simulated/model/rendering/physics."
@@ -77,7 +62,7 @@ def levels_table(summaries: Sequence[Summary]) -> Table:
 
 def answers_table(found: Findings) -> Table:
     """Return the table that answers where a system fails, and what would help."""
-    table = _table(caption=ANSWERED)
+    table = plain_table(caption=ANSWERED)
     registered = found.diagnosis.registration
     title = f"{found.diagnosis.policy}, {registered.task}, {len(registered.starts)} {registered.split} starts"
     table.title, table.title_justify = Text(title), "left"
@@ -105,7 +90,7 @@ def numbers_table(systems: Sequence[Findings]) -> Table:
 def registration_table(registration: Registration) -> Table:
     """Return what a plan registers, with its denominators."""
     kinds = [pair.kind for pair in registration.pairs]
-    table = _table()
+    table = plain_table()
     table.add_column(Text(registration.task), style="bold", no_wrap=True)
     table.add_column(Text(registration.split))
     for field, value in (
@@ -127,7 +112,7 @@ def registration_table(registration: Registration) -> Table:
 def conditions_table(summary: Summary, *, titled: bool) -> Table:
     """Return the decisions and completion of one system by condition, under its name if `titled`."""
     found = breakdown(summary)
-    table = _table(caption=CONDITIONS)
+    table = plain_table(caption=CONDITIONS)
     if titled:
         table.title, table.title_justify = Text(f"{summary.system}, {summary.task}"), "left"
     table.add_column("Condition", overflow="fold")
@@ -140,43 +125,9 @@ def conditions_table(summary: Summary, *, titled: bool) -> Table:
     return table
 
 
-def instances_table(task: TaskContract[Any, Any]) -> Table:
-    """Return the instances of `task`: its strata, and every registered list with its labels."""
-    table = _table(caption="labference run TASK --instances LIST, or LIST:LABEL; without it, strata in shuffled order.")
-    table.add_column("Instances", style="bold", no_wrap=True)
-    table.add_column("Size", justify="right")
-    table.add_column("Labels")
-    table.add_row("strata", str(len(task.strata())), Text("drawn: any number of episodes", style="dim"))
-    for name, members in task.lists().items():
-        table.add_row(Text(name), str(len(members)), Text(", ".join(member.label for member in members)))
-    return table
-
-
-def task_table(task: TaskContract[Any, Any]) -> Table:
-    """Return what `task` asks and allows, one field a row."""
-    instance, _ = draw(task, 0, 0)
-    goal = task.goal(instance)
-    table = _table()
-    table.add_column(Text(task.name), style="bold", no_wrap=True)
-    table.add_column(Text(task.summary))
-    for field, value in (
-        ("Version", task.version),
-        ("Instruction", goal.instruction),
-        ("Operations", ", ".join(goal.kinds)),
-        ("Items", ", ".join(goal.items)),
-        ("Places", ", ".join(goal.places)),
-        ("History", task.history),
-        ("Budget", f"{task.budget_steps} control steps"),
-        ("Response", f"{task.response_s:g} s of simulated time per decision"),
-        ("Dwell", f"{task.dwell_s:g} s"),
-    ):
-        table.add_row(field, Text(value))
-    return table
-
-
 def audit_table(audits: Sequence[Audit]) -> Table:
     """Return what each replay reproduced, or where it first differs."""
-    table = _table()
+    table = plain_table()
     table.add_column("Episode", no_wrap=True)
     table.add_column("Ticks", justify="right")
     table.add_column("Events", justify="right")
@@ -189,7 +140,7 @@ def audit_table(audits: Sequence[Audit]) -> Table:
 
 def _sections_table(first: str, found: Sequence[Section], systems: Sequence[str]) -> Table:
     """Return sections of rows, one column per system; few systems leave room for what is counted."""
-    table = _table()
+    table = plain_table()
     explained = len(systems) <= EXPLAINED
     longest = max(len(row.label) for section in found for row in section.rows)
     # Names of sections and supports are longer, and may break.
@@ -210,10 +161,6 @@ def _gained(cell: Cell) -> Text:
     return Text.assemble(
         (f"{cell.mark} {cell.value}\n", TONES[cell.tone]), (cell.detail.replace(" to ", "\nto "), "dim")
     )
-
-
-def _table(caption: str | None = None) -> Table:
-    return Table(box=box.SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False)
 
 
 def _add_section(table: Table, section: Section, explained: bool, *, stacked: bool) -> None:

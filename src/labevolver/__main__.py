@@ -1,0 +1,5 @@
+"""`python -m labevolver` is the command `labevolver`."""
+
+from .cli import main
+
+main()

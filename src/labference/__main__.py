@@ -1,0 +1,5 @@
+"""`python -m labference` is the command `labference`."""
+
+from .cli import main
+
+main()
