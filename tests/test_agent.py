@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labevolver.agent import METHODS, Agent, lines, transcript
+from labevolver.agent import METHODS, Agent
 from labevolver.bank import MEMORY, Bank
 from labevolver.experience import Advice, Draft, Parameter, Term
 from labevolver.experiments.common import laboratory, plan_of
@@ -38,6 +38,7 @@ from labevolver.skills.tools import (
     trend,
 )
 from labevolver.supervise import Checkpoint
+from labevolver.transcript import lines, transcript
 from labference.bench.laboratory import Result
 from labference.bench.system import System, answered
 from labference.records import folder

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation
 
 from .belief import Belief
-from .codec import plain
 from .experience import State, Value
 from .gate.gate import ABANDON, ExceptionLog, Gate, Ruling
 from .gate.view import view
@@ -42,7 +40,7 @@ class Move:
     time: float
     proposal: Proposal
     ruling: Ruling
-    belief: tuple[str, ...]
+    belief: Belief
     state: State
     view: State
 
@@ -148,9 +146,7 @@ class Agent:
     def _keep(self, proposal: Proposal, ruling: Ruling) -> None:
         assert self.trial is not None
         seen = view(self._target, self._goal, self.belief, proposal.action)
-        self.trial.moves.append(
-            Move(self.belief.time, proposal, ruling, tuple(self.belief.lines()), situation(self.belief), seen)
-        )
+        self.trial.moves.append(Move(self.belief.time, proposal, ruling, self.belief, situation(self.belief), seen))
 
     def _surrender(self) -> Act:
         """End the trial where nothing is admitted; this has its ruling too, and a hand that is full waits."""
@@ -178,46 +174,6 @@ class Agent:
         if readings:
             begun = {"start_ph": readings[0].ph, "start_ec": readings[0].ec, "start_grams": readings[0].grams}
         return {**self._target.fields, **now, **begun}
-
-
-def transcript(agent: Agent) -> dict[str, Any]:
-    """Return a trial as JSON values: proposals, rulings, checkpoints, what the memory gave."""
-    trial, supervisor = agent.trial, agent.supervisor
-    if trial is None or supervisor is None:
-        return {"moves": []}
-    return {
-        "instruction": trial.goal.instruction,
-        "method": agent.method,
-        "operator": agent.operator.name,
-        "checkpoint": plain(supervisor.checkpoint),
-        "retrieved": [[hit.entry.id for hit in found.hits] for found in trial.retrieved],
-        "moves": [
-            {
-                "time": move.time,
-                "intent": move.proposal.intent,
-                "action": str(move.proposal.action),
-                "follows": list(move.proposal.follows),
-                "admitted": move.ruling.admitted,
-                "exception": None if move.ruling.exception is None else plain(move.ruling.exception),
-                "belief": list(move.belief),
-            }
-            for move in trial.moves
-        ],
-    }
-
-
-def lines(agent: Agent) -> list[str]:
-    """Return a trial for a reader."""
-    if agent.trial is None:
-        return []
-    told = [agent.trial.goal.instruction]
-    for move in agent.trial.moves:
-        mark = "  " if move.ruling.admitted else "✗ "
-        by = f" [by {', '.join(move.proposal.follows)}]" if move.proposal.follows else ""
-        told.append(f"{move.time:7.0f} s {mark}{move.proposal.intent}: {move.proposal.action}{by}")
-        if move.ruling.exception is not None:
-            told.append(f"            {move.ruling.exception.sentence}")
-    return told
 
 
 class InnerOnly(Agent):

@@ -22,7 +22,8 @@ from labference.records.strict import write_atomically
 from labference.truth.identity import PlanError
 from labference.wire import Policy
 
-from ..agent import Agent, lines, transcript
+from ..agent import Agent
+from ..transcript import lines, transcript
 
 TRANSCRIPTS = "transcripts"
 Z = NormalDist().inv_cdf(0.975)

@@ -39,8 +39,8 @@ class ExceptionLog:
     @property
     def sentence(self) -> str:
         """Return it in words."""
-        values = ", ".join(f"{name} = {value}" for name, value in self.values) or "nothing known"
-        return f"{self.action} breaks {self.rule} ({self.layer}): {values}. {self.allowed}"
+        values = ", ".join(f"{name} = {value if value != '' else 'none'}" for name, value in self.values)
+        return f"{self.action} breaks {self.rule} ({self.layer}): {values or 'nothing known'}. {self.allowed}"
 
     def refused(self) -> Refused:
         """Return it as the Strategist takes it."""
