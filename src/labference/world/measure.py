@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,18 @@ class Meter:
         np.bitwise_or.at(masks, self._built.touch_row[sides[:, 0]], self._built.touch_bit[sides[:, 1]])
         masks[self._items] &= _ROBOT_MAY_TOUCH
         return masks[:-1].tobytes()
+
+
+def repeated(block: Block, times: int) -> Block:
+    """Return a block of one row with that row `times` times."""
+    return replace(
+        block,
+        pose=np.repeat(block.pose, times, axis=0),
+        speed=np.repeat(block.speed, times, axis=0),
+        touch=np.repeat(block.touch, times, axis=0),
+        opening=np.repeat(block.opening, times, axis=0),
+        force=np.repeat(block.force, times, axis=0),
+    )
 
 
 def join(blocks: list[Block], tick: int) -> Block:

@@ -13,12 +13,16 @@ from .built import Built
 from .engine import mujoco
 from .faults import SetupError
 from .parts.balance import GRAVITY
-from .wet.plumbing import Cup, Placed, Plumbing, PlumbingState
+from .stillness import Instant
+from .wet.plumbing import Cup, Placed, Plumbing, PlumbingState, Point
 from .wet.pour import LONGEST_STEP
 from .wet.vessel import Cylinder
 
 WEIGHED_S = 0.02
 """Interval at which bodies take over the masses of what they hold [s]."""
+
+UNMIXED = 0.01
+"""Share of an old liquid around a probe below which it counts as mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,8 @@ class Wetting:
         self._phase += 1
         if self._phase % self.every:
             return
-        origins, turns = data.xpos, data.xmat
-        placed = [Placed(tuple(origins[body].tolist()), tuple(turns[body, 2::3].tolist())) for body in self._bodies]
-        tips, stirrers = (
-            tuple(tuple(origins[body].tolist()) for body in bodies) for bodies in (self._tips, self._stirrers)
-        )
-        pressed = bool(self.plumbing.pushes)
+        placed, tips, stirrers = self._places(data)
+        pressed = data.xfrc_applied.any()
         self._changed = self.plumbing.step(self._dt, placed, tips, stirrers) or self._changed
         if pressed or self.plumbing.pushes:
             for index in self._free:
@@ -91,6 +91,31 @@ class Wetting:
         if self._changed and self._phase % self._weighs == 0:
             self._changed = False
             self._weigh(tuple(self.plumbing.masses))
+
+    @property
+    def mixes(self) -> bool:
+        """Return whether what surrounds a probe is changing."""
+        return self.plumbing.unmixed > UNMIXED
+
+    def rests(self, instant: Instant) -> bool:
+        """Return whether nothing flows, falls or drips where bodies are as at `instant`, nor is about to be weighed."""
+        return not self._changed and self.plumbing.calm(self._places(instant)[0])
+
+    def stand(self, instant: Instant, steps: int) -> None:
+        """Let liquids mix and meet the air for `steps` physics steps in which no body moves and nothing flows."""
+        before, self._phase = self._phase, self._phase + steps
+        passed = self._phase // self.every - before // self.every
+        if passed:
+            self._changed = self.plumbing.step(passed * self._dt, *self._places(instant))
+
+    def _places(self, found: Any) -> tuple[list[Placed], tuple[Point, ...], tuple[Point, ...]]:
+        """Return where vessels, tips of probes and stirring tools are, from the poses of bodies in `found`."""
+        origins, turns = found.xpos, found.xmat
+        placed = [Placed(tuple(origins[body].tolist()), tuple(turns[body, 2::3].tolist())) for body in self._bodies]
+        tips, stirrers = (
+            tuple(tuple(origins[body].tolist()) for body in bodies) for bodies in (self._tips, self._stirrers)
+        )
+        return placed, tips, stirrers
 
     def liquid(self) -> np.ndarray:
         """Return the masses in the vessels and what was spilled, on the grid of a block."""

@@ -33,11 +33,12 @@ from .built import Built
 from .cameras import Profile, Studio
 from .engine import mujoco
 from .faults import SetupError, SimulationFault
-from .measure import Meter, Rows, join
+from .measure import Meter, Rows, join, repeated
 from .parts import Part
 from .parts.balance import CellState
 from .prepare import check_cell, check_setup, place, rearrange, set_colours, set_masses
 from .robot import FULL_SCALE
+from .stillness import Instant, Stillness
 
 if TYPE_CHECKING:
     from .wet.port import PortState
@@ -50,6 +51,9 @@ STANDING = 0.5
 """Time that vessels on load cells are given to come to rest before those are zeroed [s]."""
 SETTLING, MORE_SETTLING, LONGEST_SETTLING = 3.0, 0.5, 6.0
 """Time that a prepared scene is given to come to rest: at first, again and again, and in all [s]."""
+LONGEST, MIXING = 20, 10
+"""Most control periods that pass at once where nothing moves or flows, and where something mixes around a probe: a
+meter, which has a new value every 0.5 s, reads one sample per block."""
 AWHILE = 50
 """Ticks over which an item must have rested."""
 ENCODER = 1e-6
@@ -87,7 +91,7 @@ class World:
     """A laboratory of `parts` with a robot, advanced `timestep` [s] at a time."""
 
     moves = True
-    stride = longest = 1
+    stride = 1
 
     def __init__(self, parts: tuple[Part, ...], *, timestep: float = 0.002, render: Profile = "fast") -> None:
         self._built = build(parts, timestep)
@@ -98,6 +102,7 @@ class World:
         self._rows: dict[int, Rows] = {}
         self._studio = Studio(self._built, render)
         self._wet = _wetting(self._built, self._scratch)
+        self._stillness = Stillness(self._model, self._scratch)
         self._dippable = tuple(part for part in parts if isinstance(part, DippedInstrument))
         self._ports: tuple[Any, ...] = ()
         self.dipped: tuple[Dipped, ...] = ()
@@ -122,6 +127,15 @@ class World:
     def time(self) -> float:
         """Return the simulated time since handoff [s]."""
         return self.tick * self.channels.timestep
+
+    @property
+    def longest(self) -> int:
+        """Return how many control periods may pass at once while the command in force is kept and hands wait."""
+        wet = self._wet
+        instant = None if wet is None else self._stillness.at(self._data, self._hold(1))
+        if wet is None or instant is None or not wet.rests(instant):
+            return 1
+        return MIXING if wet.mixes else LONGEST
 
     @property
     def command(self) -> np.ndarray:
@@ -193,6 +207,14 @@ class World:
         from .wet.dosing import needed
 
         return needed(self._wet.plumbing, source, vessel, aim)
+
+    def holds(self, vessel: str, quantity: str) -> float:
+        """Return the "grams", "ph" or "ec" of what a vessel holds, everything mixed; see `wet.dosing`."""
+        if self._wet is None:
+            raise ValueError("Nothing holds liquid in this laboratory.")
+        from .wet.dosing import holds
+
+        return holds(self._wet.plumbing, vessel, quantity)
 
     def rearrange(self, change: Rearrangement) -> None:
         """Let the environment move fixtures and free bodies at this instant; no time passes.
@@ -294,11 +316,13 @@ class World:
 
     def _advance(self, controls: np.ndarray, control: int = POLICY) -> Block:
         """Advance one physics step per row of `controls`: nothing else calls mj_step."""
-        model, data = self._model, self._data
+        model, data, wet = self._model, self._data, self._wet
+        if wet is not None and (instant := self._stillness.at(data, controls)) and wet.rests(instant):
+            return self._stand(instant, len(controls), control)
         if len(controls) not in self._rows:
             self._rows[len(controls)] = Rows(model, len(controls))
         rows = self._rows[len(controls)]
-        ctrl, sensors, step, wet = data.ctrl, data.sensordata, mujoco.mj_step, self._wet
+        ctrl, sensors, step = data.ctrl, data.sensordata, mujoco.mj_step
         for i, targets in enumerate(controls):
             ctrl[:] = targets
             step(model, data)
@@ -308,10 +332,20 @@ class World:
                 wet.follow(data)
         if data.warning.number.any() or not np.isfinite(data.qpos).all():
             raise SimulationFault(_diagnosis(data, self.time))
-        block = self._measured(rows, control)
+        return self._passed(self._measured(rows, control))
+
+    def _stand(self, instant: Instant, steps: int, control: int) -> Block:
+        """Let time pass for liquids and instruments alone: no body moves."""
+        assert self._wet is not None  # nothing else goes on in a scene that stands still
+        self._data.time += steps * self.channels.timestep
+        self._wet.stand(instant, steps)
+        return self._passed(repeated(self._measured(instant.rows, control), steps))
+
+    def _passed(self, block: Block) -> Block:
+        """Return `block` with the keys that were pressed before it, and count its ticks."""
         if self._pressed:
             block, self._pressed = replace(block, pressed=self._pressed), 0
-        self.tick += len(controls)
+        self.tick += block.ticks
         return block
 
     def _measured(self, rows: Rows, control: int) -> Block:
