@@ -16,7 +16,7 @@ from .solids import Placed
 
 TALL = 36
 """Pixels along the height of an unrolled label."""
-REACH = np.radians(68)
+REACH = np.radians(80)
 """How far around a tube a label can be read, from what faces the camera to both sides [rad]."""
 WIDE = TALL * LABEL_RADIUS / (LABEL_BAND[1] - LABEL_BAND[0])
 """Pixels per radian of an unrolled label."""
@@ -26,7 +26,7 @@ BLURRED = 0.9
 """Width of the blur of printed texts [pixels]: a camera pixel is as wide as an unrolled one or wider."""
 CONTRAST = 9.0
 """Standard deviation of grey values below which nothing is printed, of 255."""
-LEGIBLE = 0.62
+LEGIBLE = 0.80
 """Correlation with a printed label above which the label counts as read."""
 
 
@@ -49,7 +49,10 @@ def read_band(frame: Frame, placed: Placed, texts: tuple[str, ...]) -> Label | N
 
 
 def unrolled(frame: Frame, placed: Placed) -> np.ndarray | None:
-    """Return grey values (TALL + 2 OVER, n) of the side of a label that faces the camera, upright; None off the image."""
+    """Return grey values (TALL + 2 OVER, n) of the side of a label that faces the camera, upright; None off the image.
+
+    Paper is 255 in every column, whatever the light.
+    """
     towards = (frame.pose[:3, 3] - placed.origin) @ placed.turn
     facing = float(np.arctan2(towards[1], towards[0]))
     angles = facing + np.arange(-REACH, REACH, 1 / WIDE)
@@ -63,7 +66,9 @@ def unrolled(frame: Frame, placed: Placed) -> np.ndarray | None:
     if at.min() < 0 or at[..., 0].max() > width - 1 or at[..., 1].max() > height - 1:
         return None
     grey = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    return np.asarray(cv2.remap(grey, at[..., 0], at[..., 1], cv2.INTER_LINEAR))
+    seen = np.asarray(cv2.remap(grey, at[..., 0], at[..., 1], cv2.INTER_LINEAR))
+    paper = np.percentile(seen[OVER + 2 : -OVER - 2], 85, axis=0)
+    return np.asarray(np.clip(255 * seen / np.maximum(paper, 1.0), 0, 255), np.float32)
 
 
 @lru_cache(maxsize=64)

@@ -64,11 +64,22 @@ class Placed(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A place, the share of the visible pixels there that show the shape, and the share of its pixels that is visible."""
+    """How well a shape at a place explains a frame.
+
+    agreement  share of its visible pixels whose depth is that of the shape
+    seen       share of its pixels that nothing hides
+    covered    share of the segmented pixels that it explains
+    """
 
     placed: Placed
     agreement: float
     seen: float
+    covered: float
+
+    @property
+    def score(self) -> float:
+        """Return how much speaks for it, 0..1."""
+        return self.agreement * self.covered
 
 
 def upright(x: float, y: float, z: float = 0.0, yaw: float = 0.0) -> Placed:
@@ -91,7 +102,9 @@ def seen_depth(solids: Solids, placed: Placed, camera: np.ndarray, directions: n
     `directions` (n, 3) are 1 m deep, robot base frame.
     """
     start, way = (camera - placed.origin) @ placed.turn, directions @ placed.turn
-    meets = [_block(solid, start, way) if isinstance(solid, Block) else _cylinder(solid, start, way) for solid in solids]
+    meets = [
+        _block(solid, start, way) if isinstance(solid, Block) else _cylinder(solid, start, way) for solid in solids
+    ]
     return np.asarray(np.min(meets, axis=0))
 
 
@@ -118,12 +131,28 @@ def check(frame: Frame, mask: np.ndarray, solids: Solids, placed: Placed) -> Fit
     return _View(frame, mask, None).fitted(solids, placed)
 
 
+def rendered(frame: Frame, solids: Solids, placed: Placed) -> np.ndarray:
+    """Return the depth (h, w) [m] at which a camera would see `solids` at a place, inf beside them."""
+    window = window_of(frame, _corners(solids) @ placed.turn.T + placed.origin)
+    depth = np.full(frame.rgb.shape[:2], np.inf)
+    directions = rays(frame, window).astype(float)
+    found = seen_depth(solids, placed, frame.pose[:3, 3], directions.reshape(-1, 3))
+    depth[window] = found.reshape(directions.shape[:2])
+    return depth
+
+
+def _corners(solids: Solids) -> np.ndarray:
+    """Return the corners (n, 3) [m] of the boxes around solids, in their frame."""
+    corners = []
+    for solid in solids:
+        half = solid.half if isinstance(solid, Block) else (solid.radius, solid.radius)
+        corners += [(i * half[0], j * half[1], z) for i in (-1, 1) for j in (-1, 1) for z in (solid.low, solid.high)]
+    return np.array(corners)
+
+
 def silhouette(frame: Frame, solids: Solids, placed: Placed) -> np.ndarray:
     """Return the pixels (h, w) in which `solids` at a place are seen, those included where something hides them."""
-    shape = frame.rgb.shape[:2]
-    directions = rays(frame).reshape(-1, 3).astype(float)
-    depth = seen_depth(solids, placed, frame.pose[:3, 3], directions)
-    return np.asarray(np.isfinite(depth).reshape(shape))
+    return np.asarray(np.isfinite(rendered(frame, solids, placed)))
 
 
 def cleaned(frame: Frame) -> np.ndarray:
@@ -168,13 +197,14 @@ class _View:
         expected = seen_depth(solids, placed, self.camera, self.directions)
         met = np.isfinite(expected)
         if not met.any():
-            return Fitted(placed, 0.0, 0.0)
+            return Fitted(placed, 0.0, 0.0, 0.0)
         apart = self.depth[met] - expected[met]
         near = 3 * NOISE * expected[met] ** 2 + LEAST
         hidden = apart < -np.maximum(near, ASTRAY)
         open_ = ~hidden
         agreement = float((np.abs(apart[open_]) < near[open_]).mean()) if open_.any() else 0.0
-        return Fitted(placed, agreement, float(open_.mean()))
+        covered = float(met[self.own].mean()) if self.own.any() else 0.0
+        return Fitted(placed, agreement, float(open_.mean()), covered)
 
 
 def _block(block: Block, start: np.ndarray, way: np.ndarray) -> np.ndarray:
