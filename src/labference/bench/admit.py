@@ -90,7 +90,11 @@ def _statement(
             return GeometryReport(operation, tuple(map(_target, _entries(answer.targets, Target))))
         case _:
             _may("skill" in capabilities.sites, capabilities, "a site 'skill'")
-            return Execute(_operation(answer.operation, goal))
+            operation = _operation(answer.operation, goal)
+            given = (
+                answer.parameters if answer.parameters == () else _parameters(answer.parameters, operation.kind, goal)
+            )
+            return Execute(operation, given)
 
 
 def _may(declared: bool, capabilities: Capabilities, what: str) -> None:

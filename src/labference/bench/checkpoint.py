@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,60 +17,57 @@ from labference.records.prefix import told
 from labference.records.revive import revived
 from labference.truth.contract import TaskContract, cells_of, ports_of, read_cells, read_ports
 from labference.truth.identity import PlanError, Seeds
-from labference.truth.measurement import Block, Channels, Dipped, Readout, Setup
+from labference.truth.measurement import Block, Channels, Setup
 from labference.truth.referee import Referee
 from labference.wire import Observation, Operation
-from labference.world.parts.balance import CellState
-from labference.world.wet.port import PortState
-from labference.world.wetting import WettingState
-from labference.world.world import Checkpoint
+
+from .stored import WorldCheckpoint, arrays_of, digest_of, generation_of, put_together, rest_of, text_of
 
 STATE, MEASUREMENTS = "state.npz", "measurements.bin"
 _CHANGED = "The checkpoint in {} does not match its digest; delete the folder to prepare it again."
 
 
-class Wet(NamedTuple):
-    """What a bench with vessels remembers beyond the state of its bodies: see `Checkpoint`; `tares` per load cell."""
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """An operation that the bench carried out: the observation that it answered, the tick at which it began."""
 
-    wet: WettingState
-    pressed: int
-    ports: tuple[PortState, ...]
-    dipped: tuple[Dipped, ...]
-    tares: tuple[float, ...]
+    observation: int
+    tick: int
+    operation: Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
     """Where branches begin.
 
-    world       the physical state, bit for bit
+    world       the state of the laboratory, bit for bit
     blocks      everything measured so far, the preparation first: the evaluator's state follows from it
     deliveries  id and tick of each observation that the prefix delivered
     witnessed   those observations, each with the operation that was confirmed before it
     prefix      folder with the records of the prefix, if there is one
     steps       control steps of the prefix
+    lent        operations that the bench's hands carried out in the prefix
     """
 
     instance: Any
     seeds: Seeds
     setup: Setup
-    world: Checkpoint
+    world: WorldCheckpoint
     blocks: tuple[Block, ...]
     deliveries: tuple[tuple[int, int], ...] = ()
     witnessed: tuple[tuple[Observation, Operation | None], ...] = ()
     prefix: Path | None = None
     steps: int = 0
+    lent: tuple[Lent, ...] = ()
 
     @property
     def digest(self) -> str:
         """Return the sha256 of the physical state and of what was delivered and spent before it."""
-        world = self.world
-        found = hashlib.sha256(world.model_digest.encode() + world.state.tobytes() + world.command.tobytes())
-        for cell in world.cells:
-            found.update(np.array((cell.zero, cell.filtered, cell.valid)).tobytes() + cell.history.tobytes())
-        found.update(repr((world.tick, world.generation, self.deliveries, self.steps)).encode())
-        if (wet := _wet(world)) is not None:
-            found.update(strict.line(wet).encode())
+        world, found = self.world, digest_of(self.world)
+        found.update(repr((world.tick, generation_of(world), self.deliveries, self.steps)).encode())
+        found.update(text_of(world).encode())
+        if self.lent:
+            found.update(strict.line(self.lent).encode())
         return found.hexdigest()
 
 
@@ -83,25 +80,34 @@ def referee_at(
     for state, cell in zip(handoff.world.cells, cells, strict=True):
         cell.zero(np.array([state.zero]))
     ports = ports_of(contract.parts(), channels.timestep, handoff.setup) if channels.meters else ()
+    statements = sorted([(number, tick, None) for number, tick in handoff.deliveries] + _performed(handoff), key=_order)
     told = 0
     for block in handoff.blocks:
         referee.observe(block, read_cells(cells, block), read_ports(ports, block))
-        while told < len(handoff.deliveries) and handoff.deliveries[told][1] <= block.end:
-            referee.deliver(*handoff.deliveries[told])
+        while told < len(statements) and statements[told][1] <= block.end:
+            number, tick, operation = statements[told]
+            if operation is None:
+                referee.deliver(number, tick)
+            else:
+                referee.perform(operation, tick)
             told += 1
     return referee
+
+
+def _performed(handoff: Handoff) -> list[tuple[int, int, Operation | None]]:
+    return [(lent.observation, lent.tick, lent.operation) for lent in handoff.lent]
+
+
+def _order(statement: tuple[int, int, Operation | None]) -> tuple[int, bool]:
+    """An observation is delivered before the operation that answers it begins."""
+    return statement[0], statement[2] is not None
 
 
 def save(handoff: Handoff, path: Path) -> None:
     """Write a handoff to the folder `path`; what was witnessed stays in memory."""
     path.mkdir(parents=True, exist_ok=True)
     world = handoff.world
-    arrays: dict[str, Any] = {"state": world.state, "command": world.command}
-    for i, (cell, readout) in enumerate(zip(world.cells, world.readouts, strict=True)):
-        arrays[f"cell{i}"] = np.array((cell.zero, cell.filtered, cell.valid))
-        arrays[f"history{i}"] = cell.history
-        for name, values in readout._asdict().items():
-            arrays[f"{name}{i}"] = values
+    arrays = arrays_of(world)
     with (path / STATE).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
     writer = MeasurementWriter(path / MEASUREMENTS)
@@ -113,14 +119,15 @@ def save(handoff: Handoff, path: Path) -> None:
         "measured": _sha256(path / MEASUREMENTS),
         "model": world.model_digest,
         "tick": world.tick,
-        "generation": world.generation,
+        "generation": generation_of(world),
         "deliveries": handoff.deliveries,
         "steps": handoff.steps,
         "prefix": None if handoff.prefix is None else handoff.prefix.name,
         "told": told(handoff.prefix),
+        **rest_of(world),
     }
-    if (wet := _wet(world)) is not None:
-        facts["wet"] = wet
+    if handoff.lent:
+        facts["lent"] = handoff.lent
     strict.write_atomically(path / FACTS, facts)
 
 
@@ -159,17 +166,6 @@ def _told(prefix: Path | None) -> str:
         return str(error)
 
 
-def _wet(world: Checkpoint) -> Wet | None:
-    if world.wet is None:
-        return None
-    return Wet(world.wet, world.pressed, world.ports, world.dipped, tuple(cell.tare for cell in world.cells))
-
-
-def _wetted(world: Checkpoint, found: Wet) -> Checkpoint:
-    cells = tuple(replace(cell, tare=tare) for cell, tare in zip(world.cells, found.tares, strict=True))
-    return replace(world, cells=cells, wet=found.wet, pressed=found.pressed, ports=found.ports, dipped=found.dipped)
-
-
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -177,21 +173,7 @@ def _sha256(path: Path) -> str:
 def _load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Channels) -> tuple[Handoff, Any]:
     facts = strict.read(path / FACTS)
     with (path / STATE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        count = sum(name.startswith("cell") for name in arrays.files)
-        cells = tuple(
-            CellState(
-                float(arrays[f"cell{i}"][0]),
-                float(arrays[f"cell{i}"][1]),
-                int(arrays[f"cell{i}"][2]),
-                arrays[f"history{i}"],
-            )
-            for i in range(count)
-        )
-        readouts = tuple(Readout(*(arrays[f"{name}{i}"] for name in Readout._fields)) for i in range(count))
-        state, command = arrays["state"], arrays["command"]
-    world = Checkpoint(facts["model"], setup, state, facts["tick"], command, cells, readouts, facts["generation"])
-    if "wet" in facts:
-        world = _wetted(world, revived(Wet, facts["wet"]))
+        world = put_together({name: arrays[name] for name in arrays.files}, facts, setup)
     found = Handoff(
         instance,
         seeds,
@@ -202,5 +184,6 @@ def _load(path: Path, instance: Any, seeds: Seeds, setup: Setup, channels: Chann
         (),
         None if facts["prefix"] is None else path / facts["prefix"],
         facts["steps"],
+        revived(tuple[Lent, ...], facts.get("lent", [])),
     )
     return found, facts

@@ -69,6 +69,7 @@ def plan_of(
         profile=profile,
         transport=transport,
         deadline_s=deadline_s,
+        fidelity=registration.fidelity,
     )
 
 
@@ -160,7 +161,7 @@ def _results(registration: Registration, plan: Plan, out: Path, workers: int) ->
 
 def _start(registration: Registration, common: Plan, out: Path, number: int) -> list[BranchResult]:
     """Run the remaining branches of a start from its checkpoint."""
-    laboratory, where = _laboratory(registration.task), start_folder(out, number)
+    laboratory, where = _laboratory(registration.task, registration.fidelity), start_folder(out, number)
     results: list[BranchResult] = []
     handoff: Handoff | None = None
     for branch in registration.branches:
@@ -270,5 +271,5 @@ def _finished(path: Path) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _laboratory(task: str) -> Laboratory:
-    return Laboratory(task)
+def _laboratory(task: str, fidelity: str) -> Laboratory:
+    return Laboratory(task, fidelity=fidelity)

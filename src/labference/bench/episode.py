@@ -48,12 +48,11 @@ from labference.world.world import World
 from .admit import Admitted, admit
 from .clock import PAUSED, Pace
 from .deliver import Courier
+from .lending import Hands
 from .oracle import Oracle
 from .system import Notice, Questions, System
 from .transition import check, schedule
 
-Hands = Callable[[Observation, Operation, dict[str, float]], Script[Any]]
-"""Carry out an operation with parameters by name, beginning with what is so now."""
 STATEMENT = (Report, StateReport, GeometryReport, Execute)
 STATEMENTS = 16
 """Most statements in a row without simulated time passing; one more is an interface failure, so that nothing hangs."""
@@ -203,7 +202,7 @@ class Episode:
 
     def _loop(self) -> Questions[str]:
         while True:
-            if self._until is not None and self._until(self.referee):
+            if self._until is not None and self._executor is None and self._until(self.referee):
                 self._settle_answer()
                 return HANDOFF_REACHED
             if self.referee.completed:
@@ -351,11 +350,24 @@ class Episode:
             self._stated(act)
             return
         self._oracle.hear(act, self._courier.delivered + 1, self.world.tick, self._readings())
-        self._executor = self._oracle.carry_out(act.operation, self._unseen())
+        if self._hands is not None and self.system.capabilities.performs:
+            self._lend(Perform(act.operation, act.parameters), self.world.tick)
+        else:
+            self._executor = self._oracle.carry_out(act.operation, self._unseen())
 
     def _lend(self, act: Perform, tick: int) -> None:
-        """Let the bench's hands carry out an operation, to its end; the choice is made."""
-        assert self._hands is not None  # refused otherwise
+        """Let the bench's hands carry out an operation, to its end; the choice is made.
+
+        Under skill support they do it with the parameters of the reference executor.
+        """
+        assert self._hands is not None and self._answer is not None  # refused otherwise, and just admitted
+        if self._oracle is not None:
+            if "skill" not in self.system.capabilities.sites:
+                self._oracle.hear(act, self._courier.delivered + 1, tick, self._readings())
+            if self._oracle.executes():
+                act = Perform(act.operation, self._oracle.parameters(act.operation))
+            self._oracle.began(act.operation)
+        self._answer.act = act
         self._judged(self.referee.perform(act.operation, tick))
         parameters = {parameter.name: parameter.value for parameter in act.parameters}
         self._executor = self._hands(self._unseen(), act.operation, parameters)
@@ -390,7 +402,7 @@ class Episode:
     def _go_on(self) -> None:
         """Carry out the next command; a stretch without any passes at once where the laboratory allows it."""
         command, wanted = self._queue.popleft() if self._queue else HOLD, 1
-        if command is HOLD and self.world.stride > 1:
+        if command is HOLD:
             wanted = self._stretch()
         passed = self._advance(command, wanted)
         if passed < wanted and self._executor is not None:

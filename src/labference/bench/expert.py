@@ -47,21 +47,26 @@ class Performer:
         state = self._state()
         for operation in sorted(self._contract.legal(state)):
             if operation.item:
-                return Perform(operation, self._parameters(state, operation))
+                given = parameters_of(self._contract, state, operation, self._settings, self._needed)
+                return Perform(operation, given)
         return Wait(PATIENCE_S)
 
     def close(self) -> None:
         """Release nothing."""
 
-    def _parameters(self, state: Any, operation: Operation) -> tuple[Parameter, ...]:
-        aim = dict(self._contract.aim(state, operation))
-        if operation.kind == "pour" and aim:
-            aim = gains(self._needed(operation.item, operation.place, aim))
-        return tuple(
-            Parameter(setting.name, min(setting.high, max(setting.low, aim.get(setting.name, setting.default))))
-            for setting in self._settings
-            if setting.kind == operation.kind
-        )
+
+def parameters_of(
+    contract: TaskContract[Any, Any], state: Any, operation: Operation, settings: tuple[Setting, ...], needed: Needed
+) -> tuple[Parameter, ...]:
+    """Return the parameters with which an operation reaches what the contract aims at in `state`, within their ranges."""
+    aim = dict(contract.aim(state, operation))
+    if operation.kind == "pour" and aim:
+        aim = gains(needed(operation.item, operation.place, aim))
+    return tuple(
+        Parameter(setting.name, min(setting.high, max(setting.low, aim.get(setting.name, setting.default))))
+        for setting in settings
+        if setting.kind == operation.kind
+    )
 
 
 def gains(grams: float) -> dict[str, float]:

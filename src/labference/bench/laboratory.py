@@ -25,17 +25,18 @@ from labference.truth.events import Invalidated
 from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PHYSICS, PlanError, RunId, Seeds, transport_of
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
-from labference.truth.support import parse
-from labference.wire import PROFILES, Capabilities, Observation, Policy, Script, ServiceFault, Wait
+from labference.truth.support import Intervention, parse
+from labference.wire import PROFILES, Capabilities, Observation, Operation, Perform, Policy, Script, ServiceFault, Wait
 from labference.world.fast import FastWorld
 from labference.world.faults import SetupError, SimulationFault
 from labference.world.world import World
 
-from .checkpoint import Handoff, referee_at
+from .checkpoint import Handoff, Lent, referee_at
 from .clock import pace
 from .describe import identify, run_record
-from .episode import HANDOFF_REACHED, Ending, Episode, Hands, Resumed
+from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
 from .expert import Performer
+from .lending import Hands, Lending
 from .oracle import Oracle
 from .plan import Plan
 from .prefix import Prefix
@@ -174,9 +175,8 @@ class Laboratory:
         prepared = self.prepare(instance, seeds, setup, reports=capabilities.reports)
         if operations == 0:
             return Handoff(instance, seeds, setup, self.world.save(), (prepared.block,))
-        executor = System(
-            lambda: Reference(self.contract, self._scene(), self.arm, seeds.policy), EXPERT, plan.deadline_s
-        )
+        alone = replace(plan, policy=EXPERT, support="", budget=None, clock="paused")
+        executor = System(lambda: self._policy(alone, seeds), EXPERT, plan.deadline_s)
         executor.capabilities = replace(
             executor.capabilities,
             cameras=capabilities.cameras,
@@ -185,7 +185,6 @@ class Laboratory:
         )
         watcher = Prefix(self.contract, prepared.referee, operations, keep=capabilities.witnesses)
         try:
-            alone = replace(plan, policy=EXPERT, support="", budget=None, clock="paused")
             _, ending, _ = answered(self._run(alone, index, path, prepared, executor, watcher=watcher), executor)
         finally:
             executor.close()
@@ -195,14 +194,14 @@ class Laboratory:
             )
         lines = read_run(path).lines(folder.OBSERVATIONS)
         deliveries = tuple((int(entry["observation"]), int(entry["tick"])) for entry in lines)
-        blocks = tuple(read_run(path).blocks())
-        watcher.see(Observation(0, self.contract.goal(instance), self.world.sense()))
-        witnessed = tuple(watcher.seen)
-        return Handoff(instance, seeds, setup, self.world.save(), blocks, deliveries, witnessed, path, ending.steps)
+        blocks, lent = tuple(read_run(path).blocks()), _lent(path)
+        watcher.see(Observation(0, self.contract.goal(instance), self.world.sense(readings=capabilities.readings)))
+        seen, world = tuple(watcher.seen), self.world.save()
+        return Handoff(instance, seeds, setup, world, blocks, deliveries, seen, path, ending.steps, lent)
 
     def branch(self, plan: Plan, index: int, handoff: Handoff, system: System, path: Path) -> tuple[RunId, Ending]:
         """Continue from `handoff` with `system` under the support of `plan`, recorded in `path`."""
-        self.world.load(handoff.world)
+        self.world.load(cast(Any, handoff.world))  # that of its own laboratory
         referee = self._referee = referee_at(
             handoff, self.contract, self.world.channels, reports=system.capabilities.reports
         )
@@ -233,7 +232,8 @@ class Laboratory:
                     f"The folder holds episodes with {field} {value!r}, not {found!r}; choose another --out."
                 )
         session = secrets.token_hex(8)
-        oracle = self._oracle(plan, prepared.referee, seeds, system.capabilities)
+        hands = self._hands(prepared.instance, seeds)
+        oracle = self._oracle(plan, prepared, capabilities, hands, diagnosed=handoff is not None)
         record = run_record(plan, identity, contract, world, capabilities, spec, instance, setup, session)
         if (service := system.declared()) is not None:
             record |= {"service": service}
@@ -263,7 +263,7 @@ class Laboratory:
                 else Resumed(len(handoff.deliveries), handoff.steps, handoff.witnessed),
                 None if watcher is None else watcher.reached,
                 pace(plan.clock, index),
-                self._hands(prepared.instance, seeds),
+                hands,
             )
             if watcher is not None:
                 episode.tap = watcher.see
@@ -288,18 +288,34 @@ class Laboratory:
             name, offered = capabilities.name, ", ".join(capabilities.actions)
             raise PlanError(f"{name!r} does not support action profile {plan.action!r}; it offers {offered}.")
         for entry in parse(plan.support):
-            interfaces = capabilities.sites if entry.mode == "replace" else capabilities.accepts
-            if entry.scope not in interfaces:
-                name, sites = capabilities.name, ", ".join(interfaces) or "none"
-                raise Unsupported(f"{name!r} has no interface for {entry}; it offers {entry.mode} at: {sites}.")
+            self._negotiate(entry, capabilities)
         for fault in plan.faults:
             if fault.cell not in self.world.channels.cells:
                 there = ", ".join(self.world.channels.cells)
                 raise PlanError(f"There is no load cell {fault.cell!r} in {self.contract.name}; load cells: {there}.")
         for camera in (*capabilities.cameras, *plan.video):
             if camera not in self.world.cameras:
+                if self.fidelity == FAST:
+                    raise PlanError(
+                        f"The fast laboratory has no camera {camera!r}; a system without cameras would work."
+                    )
                 there = ", ".join(self.world.cameras)
                 raise PlanError(f"There is no camera {camera!r} in {self.contract.name}; cameras: {there}.")
+
+    def _negotiate(self, entry: Intervention, capabilities: Capabilities) -> None:
+        """Refuse support for which the system has no interface, or which this bench cannot give."""
+        lends = capabilities.performs and bool(self.world.channels.vessels)
+        if lends and entry.scope == "geometry":
+            raise Unsupported(
+                "The bench's hands know where everything is, so there is no geometry to support; "
+                "semantic, decision or skill would work."
+            )
+        if lends and entry.scope == "skill":
+            return  # what it asks the bench to carry out needs no interface of its own
+        interfaces = capabilities.sites if entry.mode == "replace" else capabilities.accepts
+        if entry.scope not in interfaces:
+            name, sites = capabilities.name, ", ".join(interfaces) or "none"
+            raise Unsupported(f"{name!r} has no interface for {entry}; it offers {entry.mode} at: {sites}.")
 
     def _policy(self, plan: Plan, seeds: Seeds) -> Policy:
         if plan.policy != EXPERT:
@@ -328,15 +344,34 @@ class Laboratory:
             self.world.tare,
         )
 
-    def _oracle(self, plan: Plan, referee: Referee, seeds: Seeds, declared: Capabilities) -> Oracle | None:
-        """Return what listens at the interfaces of a system and gives the support of `plan`, with its own executor."""
-        if not declared.sites and not declared.accepts:
+    def _oracle(
+        self, plan: Plan, prepared: Prepared, declared: Capabilities, hands: Hands | None, *, diagnosed: bool
+    ) -> Oracle | None:
+        """Return what listens at the interfaces of a system and gives the support of `plan`, with its own executor.
+
+        A system without any is listened to where it asks the bench to carry something out: in a diagnosis, and where
+        that is supported.
+        """
+        contract, referee, world = self.contract, prepared.referee, self.world
+        asks = hands is not None and declared.performs and (diagnosed or bool(plan.support))
+        if not declared.sites and not declared.accepts and not asks:
             return None
-        interventions = parse(plan.support)
-        scene = self._scene()
-        return Oracle(
-            self.contract, referee, scene, Reference(self.contract, scene, self.arm, seeds.policy), interventions
-        )
+        scene, interventions = self._scene(), parse(plan.support)
+        if hands is None or not declared.performs:
+            executor = Reference(contract, scene, self.arm, prepared.seeds.policy)
+            return Oracle(contract, referee, scene, executor, interventions)
+        settings = contract.goal(prepared.instance).parameters
+        lending = Lending(contract, lambda: referee.state, settings, hands, world.needed, world.holds)
+        return Oracle(contract, referee, scene, None, interventions, lending)
+
+
+def _lent(path: Path) -> tuple[Lent, ...]:
+    """Return what the records of a prefix say that the bench's hands carried out."""
+    return tuple(
+        Lent(entry["observation"], entry["tick"], Operation(**entry["operation"]))
+        for entry in read_run(path).lines(folder.ACTIONS)
+        if entry["act"] == Perform.__name__
+    )
 
 
 def check_fidelity(contract: TaskContract[Any, Any], fidelity: str) -> None:

@@ -16,6 +16,8 @@ from labference.wire import (
     GeometryReport,
     Observation,
     Operation,
+    Parameter,
+    Perform,
     Reading,
     Report,
     Script,
@@ -24,10 +26,12 @@ from labference.wire import (
 )
 from labference.wire.support import Scope
 
+from .lending import Effect, Lending
 from .reference import NoRoom, Reference, Scene
 
 DOWN = (0.0, 0.0, -1.0)
 """The axis along which a hand approaches everything on this bench."""
+Said = StateReport | Report | GeometryReport | Execute | Perform
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,11 @@ class Receipt:
     tick, opportunity, evidence, observation  what it is bound to; `observation` is the delivery that carries support
     scope, mode, site  of the intervention; mode "none" where nothing was given
     said       facts, an operation or targets of the system, None for information given at an opening
-    reference  certified facts, the legal set, or true targets
+    reference  certified facts, the legal set, true targets, or the parameters of the reference executor
     misses     of stated targets
     supplied   what the system was given
+    stated     parameters with which the system would have the bench carry out its operation
+    effect     what an operation of the bench's hands led to, in a line of its own at the delivery after it
     """
 
     tick: int
@@ -62,6 +68,8 @@ class Receipt:
     reference: object
     misses: tuple[Miss, ...] = ()
     supplied: Assist | None = None
+    stated: tuple[Parameter, ...] = ()
+    effect: Effect | None = None
 
 
 class Oracle:
@@ -69,6 +77,9 @@ class Oracle:
 
     Information (assist) is bound to the opportunity at whose opening it is made, and comes with every observation until
     the next one opens. A replacement answers what the system says at its interface, from the state of that moment.
+
+    Where the bench lends its hands (`lending`), skill support lets them carry out the selected operation with the
+    parameters of the reference executor. Otherwise `executor` does.
     """
 
     def __init__(
@@ -76,10 +87,12 @@ class Oracle:
         contract: TaskContract[Any, Any],
         referee: Referee,
         scene: Scene,
-        executor: Reference,
+        executor: Reference | None,
         interventions: tuple[Intervention, ...],
+        lending: Lending | None = None,
     ) -> None:
         self._contract, self._referee, self._scene, self._executor = contract, referee, scene, executor
+        self._lending = lending
         self._modes = {entry.scope: entry.mode for entry in interventions}
         self._given: tuple[Assist, ...] = ()
         self._bound = 0
@@ -96,6 +109,7 @@ class Oracle:
             for assist in self._given:
                 reference = self._reference(assist.scope, readings, None)
                 self._note(observation, tick, assist.scope, None, reference, assist)
+        self._effect(observation, tick)
         reply, self._reply = self._reply, None
         return self._given if reply is None else (*self._given, reply)
 
@@ -104,23 +118,37 @@ class Oracle:
         taken, self._receipts = self._receipts, []
         return taken
 
-    def hear(
-        self,
-        act: StateReport | Report | GeometryReport | Execute,
-        observation: int,
-        tick: int,
-        readings: tuple[Reading, ...],
-    ) -> None:
+    def hear(self, act: Said, observation: int, tick: int, readings: tuple[Reading, ...]) -> None:
         """Note what the system says at an interface beside what is so; prepare the reply where it is replaced.
 
-        `observation` is the delivery that will carry the reply.
+        `observation` is the delivery that will carry the reply. A `Perform` is heard where nothing announces it: what
+        carries it out is replaced then, and nothing is said to the system.
         """
         scope, said = _interface(act)
         operation = None if isinstance(act, StateReport) else act.operation
+        given = None
         if self._modes.get(scope) == "replace" and self._available(scope):
-            self._reply = self._content(scope, "replace", readings, operation)
+            given = self._content(scope, "replace", readings, operation)
+        self._reply = self._reply if isinstance(act, Perform) else given
         misses = tuple(self._miss(target) for target in act.targets) if isinstance(act, GeometryReport) else ()
-        self._note(observation, tick, scope, said, self._reference(scope, readings, operation), self._reply, misses)
+        stated = act.parameters if isinstance(act, Execute | Perform) else ()
+        self._note(observation, tick, scope, said, self._reference(scope, readings, operation), given, misses, stated)
+
+    def began(self, operation: Operation) -> None:
+        """Take note that the bench's hands begin with `operation`."""
+        if self._lending is not None:
+            self._lending.began(operation)
+
+    def parameters(self, operation: Operation) -> tuple[Parameter, ...]:
+        """Return the parameters with which the bench carries out `operation` under skill support."""
+        return () if self._lending is None else self._lending.parameters(operation)
+
+    def _effect(self, observation: int, tick: int) -> None:
+        """Note what the operation led to that has ended with this delivery."""
+        effect = None if self._lending is None else self._lending.effect()
+        if effect is not None:
+            now = (tick, self._bound, self._referee.evidence, observation)
+            self._receipts.append(Receipt(*now, "skill", "none", "skill", None, None, effect=effect))
 
     def _available(self, scope: Scope) -> bool:
         """Tell whether there is anything to give: nothing is legal once an item is lost."""
@@ -133,7 +161,7 @@ class Oracle:
     def carry_out(self, operation: Operation, observation: Observation) -> Script[None]:
         """Attempt whatever the system selected, a wrong but feasible target included."""
         subject = self._contract.subject(self._referee.state, operation)
-        if subject not in self._scene.channels.items:
+        if self._executor is None or subject not in self._scene.channels.items:
             return
         try:
             yield from self._executor.carry_out(observation, replace(operation, item=subject))
@@ -185,7 +213,7 @@ class Oracle:
             case "geometry":
                 return self._targets(operation)
             case _:
-                return None
+                return None if self._lending is None or operation is None else self._lending.parameters(operation)
 
     def _miss(self, said: Target) -> Miss:
         if said.name in self._scene.channels.items:
@@ -205,16 +233,15 @@ class Oracle:
         reference: object,
         assist: Assist | None,
         misses: tuple[Miss, ...] = (),
+        stated: tuple[Parameter, ...] = (),
     ) -> None:
         mode = "none" if assist is None else assist.mode
         site = "observation" if mode == "assist" else scope
-        evidence = self._referee.evidence
-        self._receipts.append(
-            Receipt(tick, self._bound, evidence, observation, scope, mode, site, said, reference, misses, assist)
-        )
+        now = (tick, self._bound, self._referee.evidence, observation)
+        self._receipts.append(Receipt(*now, scope, mode, site, said, reference, misses, assist, stated))
 
 
-def _interface(act: StateReport | Report | GeometryReport | Execute) -> tuple[Scope, object]:
+def _interface(act: Said) -> tuple[Scope, object]:
     match act:
         case StateReport():
             return "semantic", act.facts

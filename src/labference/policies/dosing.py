@@ -43,14 +43,9 @@ class Known:
 
 
 class Dosing(Performing):
-    """What both controllers do alike."""
+    """What controllers by a fixed script do."""
 
     kinds = ("pour", "stir", "measure", "rinse_probe")
-
-    @property
-    def joint(self) -> bool:
-        """Return whether EC is asked for too."""
-        return "salt" in self.goal.items
 
     def read(self) -> Script[tuple[float, float]]:
         """Measure the beaker, rinse the probe, put it back; return pH and EC as shown."""
@@ -85,34 +80,6 @@ class Act(Dosing):
         moles = SUPPOSED_ALKALINITY * abs(wanted - there) * SUPPOSED_G
         grams = min(MOST_G, max(LEAST_G, moles / SUPPOSED_STRENGTH))
         yield from self.add("acid" if ph > target else "base", grams)
-
-
-class Secant(Dosing):
-    """Measure, extrapolate the effect of the last dose of a reagent linearly, dose, and measure again."""
-
-    name = "secant"
-
-    def work(self, observation: Observation) -> Script[None]:
-        """Correct pH first, then EC, until both are within their tolerances."""
-        del observation
-        target, near = self.asked(rf"pH {NUMBER}"), self.asked(rf"pH [\d.]+ with a tolerance of {NUMBER}")
-        wanted = self.asked(rf"EC {NUMBER}") if self.joint else 0.0
-        close = self.asked(rf"EC \d+ uS/cm with a tolerance of {NUMBER}") if self.joint else 0.0
-        known: dict[str, Known] = {}
-        ph, ec = yield from self.read()
-        for _ in range(ROUNDS):
-            if abs(ph - target) > near + 1e-9:
-                tube, value, goal = ("acid" if ph > target else "base"), ph, target
-            elif self.joint and abs(ec - wanted) > close + 1e-9:
-                tube, value, goal = ("water" if ec > wanted else "salt"), ec, wanted
-            else:
-                return
-            grams = dose(known.get(tube), value, goal)
-            yield from self.add(tube, grams)
-            before = (ph, ec)
-            ph, ec = yield from self.read()
-            index = 0 if tube in ("acid", "base") else 1
-            known[tube] = Known(before[index], grams, (ph, ec)[index])
 
 
 def dose(known: Known | None, value: float, goal: float) -> float:

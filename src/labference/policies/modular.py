@@ -17,7 +17,6 @@ from labference.motion.player import Player
 from labference.wire import (
     Act,
     ActionSpec,
-    Assist,
     Capabilities,
     Execute,
     Fact,
@@ -33,6 +32,8 @@ from labference.wire import (
     Wait,
 )
 from labference.wire.support import SCOPES
+
+from .informed import informed as informed
 
 PATIENCE_S = 1.0
 """Wait before another look [s]."""
@@ -101,14 +102,6 @@ def work(parts: Parts, observation: Observation) -> Script[None]:
         if observation.senses.time == seen.observation.senses.time:
             observation = yield Wait(PATIENCE_S)
         parts.done(operation)
-
-
-def informed(own: tuple[Fact, ...], given: Assist | None) -> tuple[Fact, ...]:
-    """Return the own facts, those that were given in their place, or both where they only add to the own."""
-    if given is None:
-        return own
-    names = {fact.name for fact in given.facts}
-    return given.facts if given.mode == "replace" else (*given.facts, *(fact for fact in own if fact.name not in names))
 
 
 def replaced(own: tuple[Target, ...], given: tuple[Target, ...], operation: Operation) -> tuple[Target, ...]:

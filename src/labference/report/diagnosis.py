@@ -159,6 +159,7 @@ def conditions(diagnosis: Diagnosis) -> dict[str, str]:
         "Seeds": f"campaign {registered.campaign}, policy {registered.policy_seed}",
         "Observations": identity.get("sensors", "not yet known"),
         "History": identity.get("history", "not yet known"),
+        "Laboratory": registered.fidelity,
         "Physics": identity.get("physics", "not yet known"),
         "Assets": identity.get("assets", "not yet known"),
         "Task file": registered.contract,

@@ -278,8 +278,8 @@ def _reason(run: Run, found: Replay) -> str:
 def _interfaces(run: Run, found: Replay) -> str | None:
     """What is said to be right at an interface, and what support gave, belongs to the evidence that was delivered."""
     for number, entry in enumerate(run.lines(folder.INTERFACES), start=1):
-        # Information comes with a delivery; whatever answers a statement comes with the next one.
-        asked = entry["observation"] - (entry["mode"] != "assist")
+        # Information and effects come with a delivery; whatever answers a statement comes with the next one.
+        asked = entry["observation"] - (entry["mode"] != "assist" and entry.get("effect") is None)
         known = found.standard.get(asked)
         if known is None:
             return f"interfaces.jsonl line {number} belongs to observation {asked}, which was not delivered."

@@ -161,6 +161,7 @@ def _check(found: Diagnosis) -> None:
             "instance": starts[branch.start].instance,
             "index": starts[branch.start].index,
             "intervention": branch.support or "none",
+            "fidelity": found.registration.fidelity,
         }
         if not found.registration.operations:  # else the prefix has a share in it, which differs from start to start
             registered["budget"] = found.registration.budget

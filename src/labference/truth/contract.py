@@ -160,6 +160,16 @@ class Defaults:
         del state, operation
         return {}
 
+    def margin(self, state: Any, operation: Operation) -> dict[str, float]:
+        """Return nothing: operations take no numbers here."""
+        del state, operation
+        return {}
+
+    def quantities(self, instance: Any, events: Sequence[Event]) -> dict[str, float]:
+        """Return nothing: choice, execution and completion say it all."""
+        del instance, events
+        return {}
+
 
 class TaskContract(Protocol[I, S]):
     """One task family condition. Instances and states are frozen dataclasses of the task file.
@@ -322,6 +332,16 @@ class TaskContract(Protocol[I, S]):
         """Return what the reference executor is to reach with `operation`: "grams" to add, or "ph" or "ec" to reach.
 
         Other names are parameters of the operation.
+        """
+        ...
+
+    def margin(self, state: S, operation: Operation) -> dict[str, float]:
+        """Return how far the "grams", "ph" or "ec" of `aim` may be missed, in their units."""
+        ...
+
+    def quantities(self, instance: I, events: Sequence[Event]) -> dict[str, float]:
+        """Return what an episode is measured by beside the three levels, named with units, from what was poured and
+        measured in it; `error [unit]` is signed, and what could not be measured is left out.
         """
         ...
 

@@ -12,7 +12,7 @@ from labference.wire import Operation
 
 from .contract import TaskContract
 from .draw import TWINS, draw, find_members, lay_out
-from .identity import PlanError, digest
+from .identity import PHYSICS, PlanError, digest
 from .measurement import Setup
 from .referee import WORDLESS
 from .support import parse
@@ -26,6 +26,8 @@ BRANCHES = (
     "decision:replace+geometry:replace",
 )
 """The base, one replacement per interface, and the execution test: the correct subgoal and geometry given."""
+LENT_BRANCHES = ("", "semantic:replace", "decision:replace", "skill:replace", "decision:replace+skill:replace")
+"""The same where the bench's hands carry out what a system asks for: they know the geometry."""
 SPLITS = ("development", "held-out")
 LARGEST = 10_000
 """Most starts of one registration."""
@@ -62,6 +64,7 @@ class Registration:
     operations  operations that the reference executor carries out before the handoff
     budget      control steps of a branch after the handoff
     branches    support conditions, "" is the base
+    fidelity    which laboratory, physics or fast
     """
 
     task: str
@@ -76,6 +79,7 @@ class Registration:
     starts: tuple[Start, ...]
     pairs: tuple[Pair, ...]
     branches: tuple[str, ...]
+    fidelity: str = PHYSICS
 
     @property
     def campaign(self) -> int:
@@ -84,8 +88,11 @@ class Registration:
 
     @property
     def sha256(self) -> str:
-        """Return the digest that names this registration."""
-        return digest(json.loads(json.dumps(asdict(self))))
+        """Return the digest that names this registration; plans that name no laboratory mean the one with the arm."""
+        values = json.loads(json.dumps(asdict(self)))
+        if self.fidelity == PHYSICS:
+            del values["fidelity"]
+        return digest(values)
 
 
 def register(
@@ -99,13 +106,20 @@ def register(
     policy_seed: int = 0,
     split: str = "held-out",
     operations: int = 0,
-    branches: tuple[str, ...] = BRANCHES,
+    branches: tuple[str, ...] | None = None,
     budget: int | None = None,
+    fidelity: str = PHYSICS,
 ) -> Registration:
     """Draw the starts of a diagnosis and pair them.
 
-    Raises `PlanError` for a size, a split, a list or a branch that does not exist.
+    Without `branches` they are `BRANCHES`, or `LENT_BRANCHES` for a task in which the bench lends its hands. Raises
+    `PlanError` for a size, a split, a list, a branch or a laboratory that does not exist.
     """
+    if fidelity not in contract.fidelities:
+        there = " or ".join(contract.fidelities)
+        raise PlanError(f"{contract.name} cannot run with fidelity {fidelity!r}; {there} would work.")
+    if branches is None:
+        branches = LENT_BRANCHES if contract.wetware().vessels else BRANCHES
     if not 1 <= starts <= LARGEST:
         raise PlanError(f"A diagnosis of {starts} starts cannot be registered; 1 to {LARGEST} would work.")
     if split not in SPLITS:
@@ -131,6 +145,7 @@ def register(
         (),
         (),
         branches,
+        fidelity,
     )
     drawn = [draw(contract, draft.campaign, index, policy_seed, instances) for index in range(starts)]
     labels = _labels(contract, instances, starts)

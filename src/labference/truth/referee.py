@@ -161,6 +161,11 @@ class Referee:
         self._tally: Counter[str] = Counter()
 
     @property
+    def lent(self) -> Operation | None:
+        """Return the operation that the bench's hands carry out, or have ended without a delivery since; else None."""
+        return None if self._performing is None else self._performing.operation
+
+    @property
     def due(self) -> bool:
         """Return whether the environment acts next; evidence that waits is delivered before."""
         return not self.hidden and not self.stopped and not self.pending and self.contract.due(self.state)

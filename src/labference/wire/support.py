@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .operation import Operation
+from .operation import Operation, Parameter
 
 Scope = Literal["semantic", "decision", "geometry", "skill"]
 Mode = Literal["assist", "replace"]
@@ -56,10 +56,12 @@ class GeometryReport:
 class Execute:
     """Announce that `operation` is carried out now: the skill interface.
 
-    The observation that follows says with an `Assist` of scope "skill" if it has been carried out already.
+    The observation that follows says with an `Assist` of scope "skill" if it has been carried out already. A system
+    that lets the bench carry out its operations says with which `parameters`; its `Perform` is to have the same.
     """
 
     operation: Operation
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from .chemistry import equilibrium
 from .meter import PER_KELVIN, REFERENCE
 from .mixing import portion
 from .plumbing import GRAMS, Plumbing
+from .solution import Solution
 
 MOST = 50.0
 """Largest dose [g]."""
@@ -27,11 +28,7 @@ def needed(plumbing: Plumbing, source: str, vessel: str, aim: Mapping[str, float
     quantity, wanted = next((name, aim[name]) for name in ("ph", "ec") if name in aim)
 
     def value(grams: float) -> float:
-        mixed = into + portion(kind, grams / GRAMS)
-        found = equilibrium(mixed)
-        if quantity == "ph":
-            return found.ph
-        return found.conductivity / (1.0 + PER_KELVIN * (mixed.temperature - REFERENCE))
+        return _measured(into + portion(kind, grams / GRAMS), quantity)
 
     low, high = 0.0, MOST
     rising = value(high) > value(low)
@@ -42,3 +39,18 @@ def needed(plumbing: Plumbing, source: str, vessel: str, aim: Mapping[str, float
         else:
             high = middle
     return (low + high) / 2
+
+
+def holds(plumbing: Plumbing, vessel: str, quantity: str) -> float:
+    """Return the "grams" in a vessel, or its "ph", or its "ec" at 25 C [uS/cm], everything mixed."""
+    index = [cup.name for cup in plumbing.cups].index(vessel)
+    if quantity == "grams":
+        return float(plumbing.grams()[index])
+    return _measured(plumbing.contents(index), quantity)
+
+
+def _measured(mixed: Solution, quantity: str) -> float:
+    found = equilibrium(mixed)
+    if quantity == "ph":
+        return found.ph
+    return found.conductivity / (1.0 + PER_KELVIN * (mixed.temperature - REFERENCE))
