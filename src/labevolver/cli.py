@@ -58,6 +58,23 @@ def _root(
     del version  # Handled by its callback.
 
 
+@app.command()
+def page(
+    out: Annotated[Path, typer.Argument(help="Folder that `labevolver run` or an experiment wrote.")],
+    to: Annotated[Path | None, typer.Option(help="File to write (OUT/page.html).")] = None,
+    bank: Annotated[list[Path] | None, typer.Option(help="A memory bank that lies elsewhere; may be repeated.")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Most trials that unfold, shared by all populations.")] = 60,
+) -> None:
+    """Write one page that shows belief, proposals, rulings and memory over time."""
+    from .experiments.page import PageError, write_page
+
+    try:
+        _print([f"page: {write_page(out, to, bank or (), trials)}"])
+    except (PageError, OSError) as error:
+        errors.print(printable(str(error)), markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(UNUSABLE) from error
+
+
 @memory.command("list")
 def list_(
     bank: Path_ = BANK,

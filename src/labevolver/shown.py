@@ -26,6 +26,7 @@ from .operations import (
     Undo,
     Update,
     Upvote,
+    entry_of,
 )
 
 EVERY_STATE = "in every state"
@@ -101,6 +102,30 @@ def why_lines(name: str, log: Sequence[Logged], undone: set[int]) -> list[str]:
             lines.append(f"#{logged.number} {logged.name}: {told}{score}{' (undone)' if struck else ''}")
             if after is not None and after.ended and (before is None or not before.ended):
                 lines.append(f"   ended: {after.ended}")
+    return lines
+
+
+def histories(log: Sequence[Logged], undone: set[int]) -> dict[str, list[str]]:
+    """Return the history of every entry as `why_lines` tells it, without the trials in which it only faded."""
+    entries: Entries = {}
+    lines: dict[str, list[str]] = {}
+    about = {logged.number: entry_of(logged.operation) for logged in log}
+    ended: set[str] = set()
+    for logged in log:
+        struck = logged.number in undone
+        changed = set() if struck else carry_out(entries, logged)
+        undoes = logged.operation.target if isinstance(logged.operation, Undo) else logged.number
+        name = about.get(undoes, "")
+        if name and (told := _told(logged.operation, name)):
+            after = entries.get(name)
+            score = f" → score {after.score:.3f}" if after is not None and not struck else ""
+            lines.setdefault(name, []).append(
+                f"#{logged.number} {logged.name}: {told}{score}{' (undone)' if struck else ''}"
+            )
+        gone = sorted(each for each in changed - ended if entries[each].ended)
+        for each in gone:
+            lines.setdefault(each, []).append(f"   ended: {entries[each].ended}")
+        ended.update(gone)
     return lines
 
 

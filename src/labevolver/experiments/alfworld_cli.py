@@ -67,6 +67,9 @@ def alfworld(
         Console(stderr=True).print(f"{error}", highlight=False)
         raise typer.Exit(2) from error
     _show(results, plan, library.name, out)
+    from labevolver.experiments.page import write_page
+
+    console.print(f"page: {write_page(out)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _examples(word: str) -> Examples:
