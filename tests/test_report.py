@@ -416,8 +416,8 @@ def test_a_trace_shows_the_load_in_grams_and_a_gap_where_the_sensor_failed(sever
     run = read_run(attempt)
     (trace,) = read_traces(run)
     assert trace.time[0] == 0.0
-    assert np.nanmax(np.abs(trace.load - 180.0)) < 1e-3
-    assert np.isnan(trace.load).sum() == 400
+    assert np.nanmax(np.abs(trace.value - 180.0)) < 1e-3
+    assert np.isnan(trace.value).sum() == 400
     (panel,) = timeline(run, (trace,)).panels
     assert len(panel.paths) == 2
     assert panel.target is not None and panel.target.text == "target 200 g"

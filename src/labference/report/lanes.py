@@ -176,6 +176,7 @@ def _holds(events: list[Event], drawing: Drawing) -> tuple[Span, ...]:
 def _outcomes(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
     yield from _aimed(events, drawing)
     yield from _rested(events, drawing)
+    yield from _worked(events, drawing)
     elsewhere = {event["tick"]: event for event in events if event["event"] == "Deviated"}
     for event in events:
         tick = event["tick"]
@@ -206,6 +207,27 @@ def _aimed(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
                 yield drawing.mark(tick, "aimed", f"enters {place}", f"{item} enters {place}")
             case {"event": "Approached", "tick": tick, "place": place}:
                 yield drawing.mark(tick, "aimed", f"goes for {place}", f"The open hand descends towards {place}")
+
+
+def _worked(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
+    """Yield what became of liquids and tools; of a dip of a meter, the reading with which it settled first."""
+    settled = False
+    for event in events:
+        match event:
+            case {"event": "Transferred", "tick": tick, "source": source, "grams": grams}:
+                title = f"{grams:.3f} g of {source} arrived in {event['vessel']}"
+                yield drawing.mark(tick, "poured", f"+{grams:.2f} g {source}", title)
+            case {"event": "Spilt", "tick": tick, "grams": grams}:
+                yield drawing.mark(tick, "dropped", f"spilt {grams:.2f} g", f"{grams:.3f} g landed in no vessel")
+            case {"event": "Stirred" | "Rinsed" | "Tared" as done, "tick": tick}:
+                about = next(str(event[name]) for name in ("vessel", "probe", "cell") if name in event)
+                yield drawing.mark(tick, "worked", done.lower(), f"{done}: {about}")
+            case {"event": "Immersed"}:
+                settled = False
+            case {"event": "Measured", "tick": tick, "settled": True, "ph": ph, "ec": ec} if not settled:
+                settled = True
+                title = f"Settled in {event['vessel']}: pH {ph:.2f}, {ec:.0f} µS/cm"
+                yield drawing.mark(tick, "measured", f"pH {ph:.2f}", title)
 
 
 def _rested(events: list[Event], drawing: Drawing) -> Iterable[Mark]:

@@ -14,6 +14,8 @@ from . import phrases
 
 TIMES = 4
 """How often the same question may have been asked before for a decision to have rows of its own."""
+MANY = 10
+"""Later decisions of which each still has rows of its own; more are one row each, where they are met first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
         *_later(summaries),
         Section("Execution", _execution(summaries)),
         Section("Completion", _completion(summaries)),
+        Section("Measured", _measured(summaries)),
         Section("Event categories", _categories(summaries)),
         Section("Violations", _counted(summaries, lambda summary: summary.violations, "of scored episodes")),
         Section("How episodes ended", (*_endings(summaries), *_unresolved(summaries))),
@@ -78,10 +81,25 @@ def _later(summaries: Sequence[Summary]) -> Iterator[Section]:
     """
     reaches = [entry for summary in summaries for entry in summary.conditions[0].reach]
     opening = {entry.name for entry in reaches if entry.opening} - {e.name for e in reaches if not e.opening}
-    for name in dict.fromkeys(entry.name for entry in reaches if entry.name not in opening and entry.time <= TIMES):
-        asking = {s.task for s in summaries if any(entry.name == name for entry in s.conditions[0].reach)}
-        found = [s.conditions[0].reached(name) if s.task in asking else None for s in summaries]
-        yield Section(f"Decision: {name}", _reached(found))
+    later = [entry for entry in reaches if entry.name not in opening and entry.time <= TIMES]
+    names = tuple(dict.fromkeys(entry.name for entry in later))
+    if len(names) > MANY:
+        first = tuple(dict.fromkeys(entry.name for entry in later if entry.time == 1))
+        rows = (Row(name, "correct, where first met", _correct(summaries, name)) for name in first)
+        yield Section("Decisions", tuple(rows))
+        return
+    for name in names:
+        yield Section(f"Decision: {name}", _reached(_found(summaries, name)))
+
+
+def _found(summaries: Sequence[Summary], name: str) -> list[Reach | None]:
+    """Return a decision for each summary of a task that asks it."""
+    asking = {s.task for s in summaries if any(entry.name == name for entry in s.conditions[0].reach)}
+    return [s.conditions[0].reached(name) if s.task in asking else None for s in summaries]
+
+
+def _correct(summaries: Sequence[Summary], name: str) -> tuple[str, ...]:
+    return tuple("–" if reach is None else str(reach.correct_of_reached) for reach in _found(summaries, name))
 
 
 def _reached(found: Sequence[Reach | None]) -> tuple[Row, ...]:
@@ -123,6 +141,15 @@ def _completion(summaries: Sequence[Summary]) -> tuple[Row, ...]:
         _row(summaries, "clean", "valid, all choices right, no failure", lambda s: s.clean),
         _row(summaries, "recovered", "valid, a failure was put right", lambda s: s.recovered),
     )
+
+
+def _measured(summaries: Sequence[Summary]) -> tuple[Row, ...]:
+    names = dict.fromkeys(name for summary in summaries for name in summary.quantities)
+    return tuple(_row(summaries, name, "mean ± 95 % (episodes, SD)", partial(_quantity, name=name)) for name in names)
+
+
+def _quantity(summary: Summary, name: str) -> str:
+    return str(summary.quantities.get(name, "–"))
 
 
 def _categories(summaries: Sequence[Summary]) -> tuple[Row, ...]:

@@ -156,6 +156,7 @@ def _condition(campaign: Campaign, run: dict[str, Any]) -> dict[str, str]:
         "Instances": identity.get("instances", plan.get("instances", "")) or "all strata",
         "Campaign seed": str(plan["seed"]),
         "Episodes planned": str(campaign.planned),
+        "Laboratory": identity.get("fidelity", plan.get("fidelity", UNKNOWN)),
         "Physics": identity.get("physics", UNKNOWN),
         "Rendering": plan["render"],
         "Assets": identity.get("assets", UNKNOWN),

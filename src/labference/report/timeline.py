@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ PANEL = 112.0
 """Height of the load panel [px]."""
 QUIET = 1.3
 """Share of the time to the last event after which a quiet rest is left out."""
+ASKED = {"balance": "amount", "meter pH": "ph", "meter EC": "ec"}
+"""Where the kind of a wet instance says what an instrument is to show."""
 STEPS_S = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300)
 """Distances between time ticks that people read easily [s]."""
 
@@ -45,9 +47,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The load on an instrument; vertical positions count down from the top of the panel [px]."""
+    """What an instrument showed or carried; vertical positions count down from the top of the panel [px]."""
 
-    cell: str
+    name: str
+    words: str
     paths: tuple[str, ...]
     dots: tuple[Dot, ...]
     ticks: tuple[Tick, ...]
@@ -85,7 +88,8 @@ def timeline(run: Run, traces: Sequence[Trace]) -> Timeline:
 
     drawing = Drawing(place, timestep, round(full_s / timestep), WIDTH - RIGHT)
     dwell = round(run.run["contract"]["dwell_s"] / timestep)
-    panels = tuple(_panel(trace.until(end_s), events, drawing, _target(run)) for trace in traces if len(trace.time))
+    drawn = [trace.until(end_s) for trace in traces if len(trace.time)]
+    panels = tuple(_panel(trace, events, drawing, _target(run, trace.name)) for trace in drawn)
     step = next((step for step in STEPS_S if end_s / step <= 9), STEPS_S[-1])
     ticks = tuple(Tick(place(n * step / timestep), f"{n * step:g}") for n in range(int(end_s / step) + 1))
     quiet = f"no further choice or outcome until {full_s:.1f} s" if end_s < full_s else ""
@@ -103,43 +107,75 @@ def _end(run: Run, events: list[dict[str, Any]], timestep: float) -> float:
     return float(max([simulated, 1.0, *(event["tick"] * timestep for event in events)]))
 
 
-def _target(run: Run) -> float | None:
-    """Return the reading that the instance asks for, where it names one."""
-    target = run.run["instance"].get("target")
-    return float(target) if isinstance(target, int | float) else None
+def _target(run: Run, trace: str) -> float | None:
+    """Return the reading of an instrument that the instance asks for, where it names one."""
+    instance = run.run["instance"]
+    kind = instance.get("kind")
+    target = kind.get(ASKED.get(trace)) if isinstance(kind, dict) else None
+    if target is None and trace in run.channels.cells:
+        target = instance.get("target")
+    return float(target) if isinstance(target, int | float) and target else None
 
 
 def _panel(trace: Trace, events: list[dict[str, Any]], drawing: Drawing, target: float | None) -> Panel:
-    steadied = [event for event in events if event["event"] == "Steadied" and event["instrument"] == trace.cell]
-    values = [float(event["value"]) for event in steadied]
-    low, high = _range(trace.load, values if target is None else [*values, target])
+    steadied = _readings(trace.name, events)
+    values = [value for _, value in steadied]
+    low, high = _range(trace, values if target is None else [*values, target])
+    unit = f" {trace.unit}" if trace.unit else ""
 
-    def down(load: float) -> float:
-        return PANEL * (1 - (float(np.clip(load, low, high)) - low) / (high - low))
+    def down(value: float) -> float:
+        return PANEL * (1 - (float(np.clip(value, low, high)) - low) / (high - low))
 
     dots = tuple(
         Dot(
-            drawing.x(max(0, event["tick"])),
+            drawing.x(max(0, tick)),
             down(value),
-            f"{value:.1f} g",
-            f"{trace.cell} steady at {value:.1f} g, {drawing.seconds(event['tick'])} s",
+            f"{value:g}{unit}" if trace.unit != "g" else f"{value:.1f} g",
+            f"{trace.name} steady at {value:g}{unit}, {drawing.seconds(tick)} s",
         )
-        for event, value in zip(steadied, values, strict=True)
+        for tick, value in steadied
     )
     step = _round_step((high - low) / 5)
     first = math.ceil(low / step)
     ticks = tuple(Tick(down(n * step), f"{n * step:g}") for n in range(first, int(high / step) + 1))
-    paths = _paths([drawing.x(time / drawing.timestep) for time in trace.time], [down(load) for load in trace.load])
-    return Panel(trace.cell, paths, dots, ticks, None if target is None else Tick(down(target), f"target {target:g} g"))
+    paths = _paths([drawing.x(time / drawing.timestep) for time in trace.time], [down(value) for value in trace.value])
+    aim = None if target is None else Tick(down(target), f"target {target:g}{unit}")
+    return Panel(trace.name, trace.words, paths, _spread(dots, drawing.right), ticks, aim)
 
 
-def _range(load: np.ndarray, values: list[float]) -> tuple[float, float]:
+def _readings(name: str, events: list[dict[str, Any]]) -> list[tuple[int, float]]:
+    """Return when an instrument had steadied, and at what; of a dip of a meter, the last valid reading."""
+    found = [(e["tick"], float(e["value"])) for e in events if e["event"] == "Steadied" and e["instrument"] == name]
+    meter, _, quantity = name.rpartition(" ")
+    last: tuple[int, float] | None = None
+    for event in events:
+        if event["event"] == "Measured" and event["meter"] == meter and event["settled"]:
+            last = event["tick"], float(event[quantity.lower()])
+        if event["event"] == "Withdrawn" and last is not None:
+            found.append(last)
+            last = None
+    return found if last is None else [*found, last]
+
+
+def _spread(dots: Sequence[Dot], right: float) -> tuple[Dot, ...]:
+    """Keep the text of a dot where the one before has left room for it."""
+    kept: list[Dot] = []
+    free = 0.0
+    for dot in dots:
+        wide = 7.0 * len(dot.text) + 16
+        left = dot.x if dot.x < right - 70 else dot.x - wide
+        kept.append(dot if left >= free else replace(dot, text=""))
+        free = max(free, left + wide) if kept[-1].text else free
+    return tuple(kept)
+
+
+def _range(trace: Trace, values: list[float]) -> tuple[float, float]:
     """Return drawn limits that hold the bulk of the trace, every stable value and the target; spikes are cut."""
-    known = load[np.isfinite(load)]
+    known = trace.value[np.isfinite(trace.value)]
     bulk = [float(bound) for bound in np.percentile(known, (4, 96))] if len(known) else []
-    low, high = min([*bulk, *values]), max([*bulk, *values])
-    margin = 0.14 * max(high - low, 5.0)
-    return low - margin, high + margin
+    bounds = [*bulk, *values] or [0.0]
+    margin = 0.14 * max(max(bounds) - min(bounds), trace.span)
+    return min(bounds) - margin, max(bounds) + margin
 
 
 def _round_step(least: float) -> float:

@@ -1,14 +1,23 @@
-"""What the load cells carried during an episode, smoothed and thinned for drawing; the record keeps every tick."""
+"""What instruments made of an episode, smoothed and thinned for drawing; the record keeps every tick.
+
+The load on the cells, what meters showed while they were in a liquid, and how far a vessel was tilted.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.signal import lfilter
 
 from labference.records import folder
 from labference.records.reader import Run
+from labference.tasks import find_task
+from labference.truth.contract import ContractError, ports_of, read_ports
+from labference.truth.draw import lay_out
+from labference.truth.identity import Seeds
+from labference.truth.measurement import OK, STATUSES, TURN, Block
 
 GRAVITY = 9.81
 """Turns newtons into grams [m/s2], as the instruments do."""
@@ -16,40 +25,98 @@ TAU_S = 0.25
 """Time constant of the low pass [s]: the display's own (paper, equation 9)."""
 POINTS = 360
 """Most points of a drawn trace."""
+METERED = {"pH": ("shown pH", "", 1.0), "EC": ("shown [µS/cm]", "µS/cm", 40.0)}
+"""Quantities of a meter that are drawn, in the order in which it shows them: words, unit, least range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Load on one cell: `time` [s] from the handoff and `load` [g], NaN where the sensor failed, both (k,)."""
+    """A quantity over an episode: `time` [s] from the handoff and `value`, NaN where there is none, both (k,).
 
-    cell: str
+    name   instrument and quantity, as readings name them
+    words  what is drawn, with its unit
+    unit   of `value`, as written behind a number
+    span   least range that is drawn
+    """
+
+    name: str
     time: np.ndarray
-    load: np.ndarray
+    value: np.ndarray
+    words: str = "load [g]"
+    unit: str = "g"
+    span: float = 5.0
 
     def until(self, end: float) -> Trace:
         """Return the trace up to `end` [s], thinned to what a drawing shows."""
         kept = np.flatnonzero(self.time <= end)
         kept = kept[:: max(1, len(kept) // POINTS)]
-        return Trace(self.cell, self.time[kept], self.load[kept])
+        return replace(self, time=self.time[kept], value=self.value[kept])
 
 
 def read_traces(run: Run) -> tuple[Trace, ...]:
-    """Return a trace per load cell of `run`, none where nothing was measured."""
+    """Return a trace per load cell of `run` and per quantity of a meter that was used, or of the tilt of a tube
+    where none was; none where nothing was measured.
+    """
     channels = run.channels
-    if not channels.cells or not (run.path / folder.MEASUREMENTS).exists():
+    if not (channels.cells or channels.meters) or not (run.path / folder.MEASUREMENTS).exists():
         return ()
-    blocks = [(block.tick, block.force) for block in run.blocks()]
+    blocks = list(run.blocks())
     if not blocks:
         return ()
-    time = (blocks[0][0] + np.arange(sum(len(force) for _, force in blocks))) * channels.timestep
-    force = np.concatenate([force for _, force in blocks]).astype(np.float64)
-    return tuple(
-        _trace(name, time, force[:, column] - run.run["zero"][name], channels.timestep)
+    ticks = sum(block.ticks for block in blocks)
+    time = (blocks[0].tick + np.arange(ticks)) * channels.timestep
+    force = np.concatenate([block.force for block in blocks]).astype(np.float64)
+    loads = tuple(
+        _load(name, time, force[:, column] - run.run["zero"][name], channels.timestep)
         for column, name in enumerate(channels.cells)
     )
+    metered = _meters(run, blocks) if channels.meters else ()
+    return (*loads, *(metered or _tilts(run, blocks, time)))
 
 
-def _trace(cell: str, time: np.ndarray, force: np.ndarray, timestep: float) -> Trace:
+def _meters(run: Run, blocks: Sequence[Block]) -> tuple[Trace, ...]:
+    """Return what each meter showed while it was in a liquid; nothing where the task file is not here any more."""
+    timestep = run.channels.timestep
+    try:
+        contract = find_task(run.run["task"])
+    except ContractError:
+        return ()
+    setup = lay_out(contract, contract.restore(run.run["instance"]), Seeds(**run.run["identity"]["seeds"]))
+    ports = ports_of(contract.parts(), timestep, setup)
+    shown: dict[str, list[tuple[float, float]]] = {
+        f"{meter} {quantity}": [] for meter in run.channels.meters for quantity in METERED
+    }
+    for block in blocks:
+        for meter, dipped in zip(run.channels.meters, read_ports(ports, block), strict=True):
+            for tick, values in zip(dipped.ticks, dipped.values, strict=True):
+                for quantity, entry in zip(METERED, values, strict=False):
+                    valid = entry.value if entry.value is not None and entry.status == STATUSES[OK] else np.nan
+                    shown[f"{meter} {quantity}"].append((tick * timestep, valid))
+            if not dipped.ticks and block.tick >= 0:
+                for quantity in METERED:
+                    shown[f"{meter} {quantity}"].append((block.tick * timestep, np.nan))
+    used = {name: entries for name, entries in shown.items() if any(np.isfinite(value) for _, value in entries)}
+    return tuple(_metered(name, entries) for name, entries in used.items())
+
+
+def _metered(name: str, entries: Sequence[tuple[float, float]]) -> Trace:
+    words, unit, span = METERED[name.split()[-1]]
+    time, value = np.array(entries).T
+    return Trace(name, time, value, words, unit, span)
+
+
+def _tilts(run: Run, blocks: Sequence[Block], time: np.ndarray) -> tuple[Trace, ...]:
+    """Return how far the vessel that leans most is from upright."""
+    tubes = [index for index, name in enumerate(run.channels.items) if name in run.channels.vessels]
+    if not tubes:
+        return ()
+    x, y = (np.concatenate([block.pose[:, tubes, column] for block in blocks]) * TURN for column in (4, 5))
+    tilt = np.degrees(np.arccos(np.clip(1 - 2 * (x**2 + y**2), -1, 1))).max(axis=1)
+    kept = time >= 0
+    return (Trace("tilt", time[kept], tilt[kept], "of the tube [°]", "°", 30.0),)
+
+
+def _load(cell: str, time: np.ndarray, force: np.ndarray, timestep: float) -> Trace:
     known = np.isfinite(force)
     if not known.any():
         return Trace(cell, time[:0], force[:0])

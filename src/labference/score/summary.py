@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import choice
@@ -11,6 +11,7 @@ from .bootstrap import Cluster, Clustered
 from .campaign import Campaign
 from .choice import Choices, Reach
 from .conditions import Condition, conditions
+from .quantities import Mean, quantities
 from .rate import Bounds, Rate, rate
 
 UNREACHED: dict[str, Any] = {"choice": None, "correct": None}
@@ -43,6 +44,7 @@ class Summary:
     completion   completion bounds over the planned population while episodes are unresolved
     categories   how often each event category occurred, and in how many episodes
     reasons      how episodes ended
+    quantities   what else the task measures, by name
     """
 
     system: str
@@ -69,6 +71,7 @@ class Summary:
     categories: dict[str, tuple[int, int]]
     reasons: dict[str, int]
     runtime: Runtime | None
+    quantities: dict[str, Mean] = field(default_factory=dict)
 
 
 def summarise(campaign: Campaign) -> Summary:
@@ -109,6 +112,7 @@ def summarise(campaign: Campaign) -> Summary:
         categories=_categories(verdicts),
         reasons=dict(Counter(score["reason"] for score in scores)),
         runtime=_runtime(scores),
+        quantities=quantities(campaign),
     )
 
 
