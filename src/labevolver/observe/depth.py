@@ -121,10 +121,12 @@ def _beakers(seen: Mapping[str, View], balances: Sequence[Measured]) -> Iterator
 
 
 def _read(seen: Mapping[str, View], texts: tuple[str, ...]) -> list[Read]:
-    """Return the tubes of all cameras, each as the nearest camera that shows it has it."""
+    """Return the tubes of all cameras, each as the nearest camera that shows it has it, until every text was read."""
     reads: list[Read] = []
     for each in sorted_views(TUBE, seen):
         for sighting in list(identified(each, TUBE))[: MOST[TUBE]]:
+            if {other.text for other in reads}.issuperset(texts):
+                return reads
             tube = measured(each, sighting)
             if tube is not None and not any(_apart(tube, other.tube) < SAME for other in reads):
                 reads.append(read(each, tube, texts))

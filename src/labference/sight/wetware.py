@@ -34,7 +34,7 @@ from ..wire.glassware import (
 from ..wire.labware import PAN_HEIGHT, PAN_RADIUS
 from .cloud import crossings, rays
 from .planar import hues
-from .solids import Block, Cylinder, Fitted, Placed, Solid, along, cleaned, fit, upright
+from .solids import Block, Cylinder, Fitted, Placed, Solid, along, cheapest, cleaned, fit, upright
 
 TUBE, PROBE, ROD, RACK, HOLDER, RINSE, BALANCE = "tube", "probe", "rod", "rack", "holder", "rinse", "balance"
 LOOSE, FIXED = (TUBE, PROBE, ROD), (RACK, HOLDER, RINSE, BALANCE)
@@ -154,12 +154,19 @@ def _on_bench(cloud: np.ndarray) -> np.ndarray:
 def segment(seen: View, kind: str, where: np.ndarray) -> Iterator[np.ndarray]:
     """Yield masks (h, w) of what may be things of a kind among the pixels `where` (h, w), the likeliest first."""
     shape = SHAPES[kind]
-    marked = _coloured(seen, shape.colour) if shape.colour else _level(seen, kind)
-    marked &= where & seen.bench
-    closed = cv2.morphologyEx(marked.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+    marked = where & seen.bench
+    if not marked.any():
+        return
+    window = _window(marked)
+    part = _coloured(seen, shape.colour, window) if shape.colour else _level(seen, kind, window)
+    part &= marked[window]
+    closed = cv2.morphologyEx(part.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     count, labels, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=8)
-    large = [index for index in range(1, count) if stats[index, cv2.CC_STAT_AREA] >= FEWEST]
-    masks = [np.asarray((labels == index) & marked) for index in large]
+    masks = []
+    for index in range(1, count):
+        if stats[index, cv2.CC_STAT_AREA] >= FEWEST:
+            masks.append(np.zeros_like(marked))
+            masks[-1][window] = (labels == index) & part
     if shape.colour:
         yield from sorted(masks, key=lambda mask: -int(mask.sum()))
         return
@@ -190,18 +197,24 @@ def stands(placed: Placed) -> bool:
     return bool(placed.turn[2, 2] >= np.cos(LEAN))
 
 
-def _coloured(seen: View, colour: Colour) -> np.ndarray:
-    hue = (seen.hue >= colour.hues[0]) & (seen.hue <= colour.hues[1])
-    saturation = (seen.saturation >= colour.saturations[0]) & (seen.saturation <= colour.saturations[1])
-    return np.asarray(hue & saturation & (seen.value >= colour.darkest))
+def _window(mask: np.ndarray) -> tuple[slice, slice]:
+    """Return the rows and columns of a mask that has some pixels."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
-def _level(seen: View, kind: str) -> np.ndarray:
-    """Return the pixels at the height of the upper face of a kind."""
+def _coloured(seen: View, colour: Colour, window: tuple[slice, slice]) -> np.ndarray:
+    hue, saturation = seen.hue[window], seen.saturation[window]
+    kept = (hue >= colour.hues[0]) & (hue <= colour.hues[1]) & (seen.value[window] >= colour.darkest)
+    return np.asarray(kept & (saturation >= colour.saturations[0]) & (saturation <= colour.saturations[1]))
+
+
+def _level(seen: View, kind: str, window: tuple[slice, slice]) -> np.ndarray:
+    """Return the pixels of a window at the height of the upper face of a kind."""
     shape = SHAPES[kind]
     with np.errstate(invalid="ignore"):
-        level = np.abs(seen.cloud[..., 2] - shape.top) < shape.layer
-    return np.asarray(level & (seen.value < DARK) if kind == RINSE else level)
+        level = np.abs(seen.cloud[window][..., 2] - shape.top) < shape.layer
+    return np.asarray(level & (seen.value[window] < DARK) if kind == RINSE else level)
 
 
 def _size(seen: View, shape: Shape, mask: np.ndarray) -> float:
@@ -212,8 +225,9 @@ def _size(seen: View, shape: Shape, mask: np.ndarray) -> float:
 
 def _on_top(seen: View, shape: Shape, mask: np.ndarray) -> np.ndarray:
     """Return where (n, 2) [m] the rays of `mask` cross the plane of an upper face: without the noise of the depth."""
-    plane = crossings(seen.frame, np.array((0.0, 0.0, shape.top)), np.array((0.0, 0.0, 1.0)))
-    return np.asarray(plane[mask][:, :2])
+    window = _window(mask)
+    plane = crossings(seen.frame, np.array((0.0, 0.0, shape.top)), np.array((0.0, 0.0, 1.0)), window)
+    return np.asarray(plane[mask[window]][:, :2])
 
 
 def _fixed(seen: View, kind: str, mask: np.ndarray) -> Fitted:
@@ -259,13 +273,15 @@ def _loose(seen: View, kind: str, mask: np.ndarray) -> Fitted | None:
 
 
 def _lying(seen: View, shape: Shape, mask: np.ndarray, middle: np.ndarray) -> Fitted:
-    """Search among directions in the plane of the bench, both ways where the shape tells its ends apart."""
+    """Search from the two best directions in the plane of the bench, both ways where the shape tells its ends apart."""
     full = 1 if len(shape.solids) == 1 else 2
-    tries = []
-    for yaw in np.arange(0.0, full * np.pi, np.pi / 4):
-        place = _flat(shape)
-        start, steps = np.array((middle[0], middle[1], yaw)), np.array((0.006, 0.006, 0.25))
-        tries.append(fit(seen.frame, mask, shape.solids, start, steps, place))
+    yaws, place = np.arange(0.0, full * np.pi, np.pi / 8), _flat(shape)
+    order = cheapest(seen.frame, mask, shape.solids, [place(middle[0], middle[1], yaw) for yaw in yaws])
+    steps = np.array((0.006, 0.006, 0.25))
+    tries = [
+        fit(seen.frame, mask, shape.solids, np.array((middle[0], middle[1], yaws[index])), steps, place)
+        for index in order[:2]
+    ]
     return max(tries, key=lambda each: each.score)
 
 
