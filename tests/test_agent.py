@@ -22,7 +22,7 @@ from labevolver.maintain import Finished, Teach
 from labevolver.model.budget import Budget, Limits
 from labevolver.model.port import Ask, ModelError, Reply
 from labevolver.operate.dosing import cold, experienced
-from labevolver.operate.language import Chosen, LanguageMind, Number
+from labevolver.operate.language import Chosen, Grounded, Intended, LanguageMind, Number, Steps
 from labevolver.operate.symbolic import SymbolicMind
 from labevolver.retrieve import Retrieved
 from labevolver.skills.search import TRIALS, explore
@@ -232,20 +232,32 @@ class Scripted:
     def __init__(self, said: Sequence[Chosen | ModelError]) -> None:
         self._said = list(said)
         self.heard: list[str] = []
+        """What was told for each proposal; where it takes two questions, for the first."""
+        self.grounding: list[Ask] = []
+        """The second questions."""
 
     def ask(self, ask: Ask, answer: type[Any], budget: Budget) -> Reply[Any]:
-        self.heard.append(ask.content)
+        (self.grounding.append(ask) if answer is Grounded else self.heard.append(ask.content))
         budget.sent()
         if sentence := budget.spent():
             raise ModelError("budget", sentence)
-        said = self._said.pop(0) if len(self._said) > 1 else self._said[0]
+        said = self._said[0]
+        if answer is not Intended and len(self._said) > 1:
+            self._said.pop(0)
         if isinstance(said, ModelError):
             raise said
+        match answer:
+            case _ if answer is Intended:
+                template = "add cycle" if said.kind == "pour" else "measure cycle"
+                return Reply(Intended(said.intent, template, said.follows[:1]), (), ask.prompt.identity)
+            case _ if answer is Grounded:
+                return Reply(Grounded(said.kind, said.item, said.numbers, said.follows[1:]), (), ask.prompt.identity)
         assert answer is Chosen
         return Reply(said, (), ask.prompt.identity)
 
 
-def test_a_language_model_is_told_what_was_refused_and_acts_through_the_same_gate(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", ["two", "one"])
+def test_a_language_model_is_told_what_was_refused_and_acts_through_the_same_gate(tmp_path: Path, steps: Steps) -> None:
     said = [
         Chosen("read", "measure", numbers=(Number("seconds", 60.0),)),
         Chosen("take it first", "take_probe"),
@@ -256,12 +268,46 @@ def test_a_language_model_is_told_what_was_refused_and_acts_through_the_same_gat
         Chosen("no more", ABANDON),
     ]
     mind = Scripted(said)
-    made = Agent(LanguageMind(mind, METHODS["inner-only"]), "inner-only")
+    operator = LanguageMind(mind, METHODS["inner-only"], steps=steps)
+    made = Agent(operator, "inner-only")
     result = run(made, tmp_path)
     assert result.status == "scored" and result.reason == "stopped"
     assert [each.admitted for each in made.gate.rulings] == [False, True, False, True, True, True, True]
+    assert made.trial is not None and [move.proposal.intent for move in made.trial.moves] == [
+        each.intent for each in said
+    ]
     assert "Just refused: measure probe beaker (seconds 60) breaks probe_in_hand" in mind.heard[1]
+    assert "hand_kind = none, mixed = true" in mind.heard[0]
     assert "checkpoint 1" in mind.heard[4] and "beaker ph: 7." in mind.heard[4]
+    assert operator.budget.requests == len(said) * (2 if steps == "two" else 1)
+
+
+def test_an_action_is_grounded_in_the_intent_with_the_actions_of_its_template(tmp_path: Path) -> None:
+    mind = Scripted([Chosen("add 3 g of acid", "pour", "acid"), Chosen("no more", ABANDON)])
+    made = Agent(LanguageMind(mind, METHODS["inner-only"]), "inner-only")
+    run(made, tmp_path)
+    first = mind.grounding[0]
+    assert first.content == f"{mind.heard[0]}\nIntent: add 3 g of acid"
+    listed, _, others = first.prompt.text.partition("Other actions")
+    assert '"add cycle": pick > pour > place > stir' in listed
+    assert "pour acid | base beaker (amount_g" in listed and "measure" not in listed
+    assert "\nmeasure probe beaker\n" in others and ABANDON in others
+
+
+def test_advice_counts_as_followed_whether_intent_or_action_names_it_and_only_if_it_was_shown(tmp_path: Path) -> None:
+    told = Draft("strategy", (Term("objective", among=("ph",)),), Advice("Begin gently."))
+    with Bank(MEMORY) as bank:
+        bank.learn(
+            Finished("t", True), [Teach(told), Teach(Draft("safety", (Term("kind", among=("pick",)),), Advice("No.")))]
+        )
+        shown = [entry.id for entry in bank.entries()]
+        mind = Scripted(
+            [Chosen("read", "take_probe", follows=(shown[1], shown[0], "skill-made-up-1")), Chosen("", ABANDON)]
+        )
+        made = Agent(LanguageMind(mind, METHODS["labevolver"]), "labevolver", WetMemory(bank).recall)
+        run(made, tmp_path)
+    assert made.trial is not None and made.trial.moves[0].proposal.follows == (shown[1], shown[0])
+    assert "when objective = ph): Begin gently." in mind.heard[0] and "when kind = pick): No." in mind.heard[0]
 
 
 def test_a_model_that_only_says_nonsense_is_given_up_after_a_number_of_refusals(tmp_path: Path) -> None:

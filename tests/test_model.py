@@ -354,7 +354,7 @@ def test_a_language_model_reflects_on_a_trial_and_its_votes_are_those_of_the_rec
     assert found[0] == Support("skill-a-1", followed=True) == found[2]
     assert isinstance(found[1], Teach) and found[1].lesson.advice.told == "First add 8 g."
     assert "pour_acid(amount = 8 g) in ph = 7.7: effective" in json.dumps(server.asked[0])
-    assert strategist.name.startswith("openai-compatible:local strategist@1:")
+    assert strategist.name == f"openai-compatible:local {load('strategist').identity}"
     with Bank(MEMORY) as bank:
         assert [each.name for each in bank.learn(PATH.finished, found).operations].count("Add") == 1
 

@@ -58,6 +58,8 @@ class Trajectory:
     """Entries whose advice was carried out."""
     contradicted: tuple[str, ...] = ()
     """Entries that what was measured speaks against."""
+    progress: tuple[str, ...] = ()
+    """The Supervisor's last checkpoint in words, a line each: what was added, and what was read before and after it."""
 
     def __post_init__(self) -> None:
         if shared := sorted(self.goal.keys() & self.start.keys()):

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+if TYPE_CHECKING:
+    from .crew import Crew
+
 # Laboratory, methods and experiments are imported by the command that needs them: --help and `memory` need none.
-REQUESTS = 200
-"""Most requests of one trial of a language model, unless told otherwise."""
+REQUESTS = 400
+"""Most requests of the Operator in one trial, and of the Strategist after it, unless told otherwise."""
 console = Console()
 errors = Console(stderr=True)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
 N = Annotated[int, typer.Option("-n", min=2, help="Trials, or locked pours, in each cell.")]
 Seed = Annotated[int, typer.Option(help="Root of all seeds.")]
+Model = Annotated[str, typer.Option(help="A language model as Operator and Strategist: openai:NAME, ... (symbolic).")]
+Strategist = Annotated[str, typer.Option(help="Who reflects: symbolic, or model (model where there is one).")]
+Steps = Annotated[str, typer.Option(help="How a model proposes: intent and then action (two), or both at once (one).")]
+Requests = Annotated[int, typer.Option(min=1, help="Most requests of the Operator in a trial, and of the Strategist.")]
+Record = Annotated[Path | None, typer.Option(help="Add the model's replies to this recording.")]
+Replay = Annotated[str, typer.Option(help="Take replies from this recording; stand-in: the one that ships, no model.")]
 
 
 def say(text: str) -> None:
@@ -32,25 +38,54 @@ def learning(
     trials: Annotated[int, typer.Option(min=2, help="Trials, one after the other.")] = 10,
     seed: Seed = 0,
     task: Annotated[str, typer.Option(help="ph or ph-ec.")] = "ph",
+    model: Model = "",
+    strategist: Strategist = "",
+    steps: Steps = "two",
+    requests: Requests = REQUESTS,
+    record: Record = None,
+    replay: Replay = "",
 ) -> None:
     """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
     from . import ph
 
-    _go(out, lambda: ph.learning(out, trials, seed, say, task))
+    asked = (model, strategist, steps, requests, record, replay)
+    _with(out, asked, lambda crew: ph.learning(out, trials, seed, say, task, crew=crew))
 
 
-def ph_(out: Out = Path("ph"), n: N = 30, seed: Seed = 0) -> None:
+def ph_(
+    out: Out = Path("ph"),
+    n: N = 30,
+    seed: Seed = 0,
+    model: Model = "",
+    strategist: Strategist = "",
+    steps: Steps = "two",
+    requests: Requests = REQUESTS,
+    record: Record = None,
+    replay: Replay = "",
+) -> None:
     """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
     from . import ph
 
-    _go(out, lambda: (ph.table_2(out, n, seed, say), ph.transfer(out, n, seed, say)))
+    asked = (model, strategist, steps, requests, record, replay)
+    _with(out, asked, lambda crew: (ph.table_2(out, n, seed, say, crew), ph.transfer(out, n, seed, say, crew)))
 
 
-def ph_ec_(out: Out = Path("ph-ec"), n: N = 30, seed: Seed = 0) -> None:
+def ph_ec_(
+    out: Out = Path("ph-ec"),
+    n: N = 30,
+    seed: Seed = 0,
+    model: Model = "",
+    strategist: Strategist = "",
+    steps: Steps = "two",
+    requests: Requests = REQUESTS,
+    record: Record = None,
+    replay: Replay = "",
+) -> None:
     """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
     from . import ph_ec
 
-    _go(out, lambda: ph_ec.figure_7(out, n, seed, say))
+    asked = (model, strategist, steps, requests, record, replay)
+    _with(out, asked, lambda crew: ph_ec.figure_7(out, n, seed, say, crew))
 
 
 def pouring_(
@@ -82,38 +117,28 @@ def run(
     bank: Annotated[Path | None, typer.Option(envvar="LABEVOLVER_BANK", help="Memory bank (OUT/memory.db).")] = None,
     feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = "verdict",
     quiet: Annotated[bool, typer.Option("--quiet", help="No transcripts.")] = False,
-    model: Annotated[str, typer.Option(help="A language model as the Operator: openai:NAME, ... (symbolic).")] = "",
-    record: Annotated[Path | None, typer.Option(help="Write the model's replies to this cassette.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="Take them from this cassette; nothing is sent.")] = None,
-    requests: Annotated[int, typer.Option(min=1, help="Most requests of one trial.")] = REQUESTS,
+    model: Model = "",
+    strategist: Strategist = "",
+    steps: Steps = "two",
+    requests: Requests = REQUESTS,
+    record: Record = None,
+    replay: Replay = "",
 ) -> None:
     """Run trials of the agent in the fast laboratory; it recalls before each and learns after it."""
     from ..agent import METHODS
     from ..bank import Bank
-    from ..model.budget import Limits
-    from ..operate.language import LanguageMind
     from .common import TRANSCRIPTS, plan_of
-    from .evolve import CLAIM, VERDICT, Setting, trial
+    from .evolve import CLAIM, VERDICT, Setting
 
     if method not in METHODS or feedback not in (VERDICT, CLAIM):
         _fail(f"No method {method!r} with feedback {feedback!r}; {', '.join(METHODS)}, with {VERDICT} or {CLAIM}.")
-    plan = plan_of(task, f"labevolver-{method}", episodes, seed, instances)
     setting = Setting(method, feedback=feedback)
 
-    if model and importlib.util.find_spec("pydantic_ai") is None:
-        _fail("A language model needs the extra 'llm': pip install 'labference[llm]' would have worked.")
-
-    def go() -> None:
-        with ExitStack() as stack:
-            held = stack.enter_context(Bank(bank or out / "memory.db"))
-            operator = None
-            if model:
-                from ..model.mind import LanguageModel  # needs the extra llm, which nothing else here does
-
-                mind = stack.enter_context(LanguageModel(model, record=record, replay=replay))
-                operator = partial(LanguageMind, mind, METHODS[method], Limits(requests))
+    def go(crew: Crew) -> None:
+        plan = plan_of(task, f"labevolver-{method}", episodes, seed, instances)
+        with Bank(bank or out / "memory.db") as held:
             for index in range(episodes):
-                found = trial(plan, index, out, held, setting, operator)
+                found = crew.trial(plan, index, out, held, setting)
                 if not quiet:
                     say((out / TRANSCRIPTS / f"trial-{index:04d}.txt").read_text(encoding="utf-8").rstrip())
                 say(
@@ -121,7 +146,7 @@ def run(
                     f"{found.additions} additions, {found.intercepts} intercepts, {found.seconds:.0f} s"
                 )
 
-    _go(out, go)
+    _with(out, (model, strategist, steps, requests, record, replay), go, () if bank is None else (bank,))
 
 
 def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
@@ -137,16 +162,35 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
         experiment.command(name)(command)
 
 
-def _go(out: Path, work: Callable[[], object]) -> None:
+def _with(
+    out: Path,
+    asked: tuple[str, str, str, int, Path | None, str],
+    work: Callable[[Crew], object],
+    banks: tuple[Path, ...] = (),
+) -> None:
+    """Do what is asked with the crew that is asked for."""
+    from .crew import Asked, assembled
+
+    def go() -> None:
+        with assembled(Asked(*asked), out) as crew:
+            work(crew)
+
+    _go(out, go, banks)
+
+
+def _go(out: Path, work: Callable[[], object], banks: tuple[Path, ...] = ()) -> None:
+    """Do some work and write the page that shows it; `banks` are those that do not lie in `out`."""
     from labference.truth.contract import ContractError
     from labference.truth.identity import PlanError
 
     from ..bank import BankError
     from ..model.port import ModelError
+    from .page import write_page
 
     try:
         out.mkdir(parents=True, exist_ok=True)
         work()
+        say(f"page: {write_page(out, banks=banks)}")
     except (PlanError, ContractError, BankError, ModelError, OSError) as error:
         _fail(str(error))
 

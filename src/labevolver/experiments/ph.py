@@ -8,7 +8,9 @@ from pathlib import Path
 
 from ..bank import Bank
 from .common import Mean, Outcome, mean, plan_of, rate
-from .evolve import Setting, trial
+from .crew import Crew
+from .evolve import Setting, journal
+from .journal import Spent, spent
 
 PAPER = {
     "act": "0 of 3, 2.67 additions, 0.33 intercepts, 338 s",
@@ -41,54 +43,75 @@ class Row:
         )
 
 
-def learning(out: Path, trials: int, seed: int, say: Say, task: str = "ph", instances: str = "paper") -> list[Outcome]:
+def learning(
+    out: Path, trials: int, seed: int, say: Say, task: str = "ph", instances: str = "paper", crew: Crew | None = None
+) -> list[Outcome]:
     """Run some trials one after the other with one growing memory, and tell how the numbers fall."""
+    crew = crew or Crew()
     plan = plan_of(task, "labevolver", trials, seed, instances)
     found = []
     out.mkdir(parents=True, exist_ok=True)
     with Bank(out / "bank.db") as bank:
-        say(f"{'trial':>5} {'success':>8} {'additions':>10} {'intercepts':>11} {'time':>8} {'memory':>8}")
+        say(_head(crew))
         for index in range(trials):
-            each = trial(plan, index, out / "trials", bank, Setting())
+            each = crew.trial(plan, index, out / "trials", bank, Setting())
             found.append(each)
-            say(
-                f"{index + 1:5d} {'yes' if each.success else 'no':>8} {each.additions:10d} {each.intercepts:11d} "
-                f"{each.seconds:6.0f} s {len(bank.entries()):8d}"
-            )
+            told = _line(index, each, len(bank.entries()))
+            say(told + (_spent(spent(journal(out / "trials", index))) if crew.mind else ""))
+        if crew.reflects:
+            say(f"{len(bank.quarantined())} operations of the Strategist could not be used (memory list --quarantined)")
     half = max(1, trials // 2)
     say(f"first {half}: {_told(found[:half])}")
     say(f"last {half}:  {_told(found[-half:])}")
     return found
 
 
-def table_2(out: Path, n: int, seed: int, say: Say) -> list[Row]:
+def _head(crew: Crew) -> str:
+    told = f"{'trial':>5} {'success':>8} {'additions':>10} {'intercepts':>11} {'time':>8} {'memory':>8}"
+    return told + (f" {'requests':>9} {'tokens':>8}" if crew.mind else "")
+
+
+def _line(index: int, each: Outcome, entries: int) -> str:
+    return (
+        f"{index + 1:5d} {'yes' if each.success else 'no':>8} {each.additions:10d} {each.intercepts:11d} "
+        f"{each.seconds:6.0f} s {entries:8d}"
+    )
+
+
+def _spent(used: Spent) -> str:
+    return f" {used.requests:9d} {used.tokens:8d}"
+
+
+def table_2(out: Path, n: int, seed: int, say: Say, crew: Crew | None = None) -> list[Row]:
     """Return Table 2 on `n` waters that are the same for every method; no method learns from them."""
+    crew = crew or Crew()
     rows = []
     for method in METHODS:
-        bank = warmed(out / f"{method}.db", out / f"{method}-warm", method, seed)
+        bank = warmed(out / f"{method}.db", out / f"{method}-warm", method, seed, crew=crew)
         plan = plan_of("ph", f"labevolver-{method}", n, seed, "paper")
         setting = Setting(method, learns=False)
-        found = [trial(plan, index, out / method, bank, setting) for index in range(n)]
+        found = [crew.trial(plan, index, out / method, bank, setting) for index in range(n)]
         rows.append(row(method, found, PAPER.get(method, "")))
         say(str(rows[-1]))
     return rows
 
 
-def transfer(out: Path, n: int, seed: int, say: Say) -> list[Row]:
+def transfer(out: Path, n: int, seed: int, say: Say, crew: Crew | None = None) -> list[Row]:
     """Return pH 6 and pH 9 without a memory, and with that of pH 5."""
-    bank = warmed(out / "labevolver.db", out / "labevolver-warm", "labevolver", seed)
+    crew = crew or Crew()
+    bank = warmed(out / "labevolver.db", out / "labevolver-warm", "labevolver", seed, crew=crew)
     rows = []
     for label in ("ph6", "ph9"):
         for method in ("inner-only", "labevolver"):
             plan = plan_of("ph", f"labevolver-{method}", n, seed + 1, f"targets:{label}")
             setting = Setting(method, learns=False)
-            found = [trial(plan, index, out / f"{label}-{method}", bank, setting) for index in range(n)]
+            found = [crew.trial(plan, index, out / f"{label}-{method}", bank, setting) for index in range(n)]
             rows.append(row(f"{label} {method}", found))
             say(str(rows[-1]))
     return rows
 
 
-def warmed(path: Path, out: Path, method: str, seed: int, trials: int = WARM) -> Bank | None:
+def warmed(path: Path, out: Path, method: str, seed: int, trials: int = WARM, crew: Crew | None = None) -> Bank | None:
     """Return a bank that has learned from `trials` other waters of pH 5, or None for methods without a memory."""
     if method not in ("memp", "labevolver"):
         return None
@@ -96,7 +119,7 @@ def warmed(path: Path, out: Path, method: str, seed: int, trials: int = WARM) ->
     bank = Bank(path)
     plan = plan_of("ph", f"labevolver-{method}", trials, seed + 5000, "paper")
     for index in range(trials):
-        trial(plan, index, out, bank, Setting(method))
+        (crew or Crew()).trial(plan, index, out, bank, Setting(method))
     return bank
 
 

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 from ..agent import Move, Trial
 from ..experience import Advice, Draft, Experience, Parameter, Term, around
-from ..gate.gate import parameters
 from ..maintain import Finished, Proposal, Teach
 from ..operate.precautions import lesson
 from ..skills.tools import Dose, apparent_ec, fitted, reference_of
-from ..strategist import Step, Trajectory, votes
+from ..strategist import votes
 from ..supervise import Checkpoint
 from .wet_memory import CONDUCTIVITY, CURVE, GAINS, MEASURING, WORKFLOW
+from .wet_trajectory import trajectory
 from .wetlab import ACID, BASE, SPREADS, UNITS
 
 LEAST_G = 0.5
 """Smallest addition from which a conductivity is inferred [g]: the balance shows tenths."""
-BROKEN = 0.6
-"""How far pH may be from what an entry promised before it counts as contradicted [pH]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +53,6 @@ class WetStrategist:
         drafts = [*_safety(trial.moves), *_measuring(now, trial), *_curves(now), *_conductivities(now)]
         drafts += [*_gains(trial, finished), *(_workflow(trial, now) if finished.success else ())]
         return [*votes(told), *map(Teach, dict.fromkeys(drafts))]
-
-
-def trajectory(
-    trial: Trial,
-    now: Checkpoint,
-    finished: Finished,
-    promised: Sequence[tuple[int, str, float]] = (),
-    entries: Sequence[Experience] = (),
-) -> Trajectory:
-    """Return τ as every Strategist takes it; a precaution that was followed is not blamed for a trial that failed."""
-    safety = {entry.id for entry in entries if entry.lesson.kind == "safety"}
-    followed = [name for move in trial.moves if move.ruling.admitted for name in move.proposal.follows]
-    kept = [name for name in dict.fromkeys(followed) if finished.success or name not in safety]
-    broken = {name for number, name, ph in promised if _missed(now, number, ph)}
-    steps = tuple(_step(move) for move in trial.moves)
-    return Trajectory(finished, trial.target.fields, trial.start, steps, tuple(kept), tuple(sorted(broken)))
-
-
-def _missed(now: Checkpoint, number: int, ph: float) -> bool:
-    after = now.doses[number].after if number < len(now.doses) else None
-    return after is not None and abs(after.ph - ph) > BROKEN
-
-
-def _step(move: Move) -> Step:
-    log = move.ruling.exception
-    acted = move.proposal.action
-    return Step(acted.kind, _sound(acted), move.state, refused=None if log is None else log.refused())
-
-
-def _sound(acted: object) -> tuple[Parameter, ...]:
-    try:
-        return parameters(acted)  # type: ignore[arg-type]
-    except ValueError:
-        return ()  # what was refused may hold numbers that no log can
 
 
 def _safety(moves: Iterable[Move]) -> list[Draft]:

@@ -1,7 +1,11 @@
-"""What the wet-lab agent asks of its memory: by topic and tube, with the goal and the state now and at the start."""
+"""What the wet-lab agent asks of its memory: by topic and tube, with the goal and the state now and at the start.
+
+Lessons by rule name their topic. Those of a language model do not: they are found by their state and words alone.
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 from ..bank import Bank
@@ -21,6 +25,10 @@ MOST_PRECAUTIONS = 60
 """Safety lessons that are always at hand."""
 MOST = 4
 """Entries for each topic and tube."""
+MOST_FREE = 6
+"""Entries without a topic."""
+WORDS = "pH EC acid base salt water dose add pour measure"
+"""By which advice without a condition is found."""
 
 
 class WetMemory:
@@ -46,8 +54,15 @@ class WetMemory:
                 self._ask(state, ("strategy",), {"topic": CONDUCTIVITY, "tube": tube}, 1, 0.6)
                 for tube in (ACID, BASE, SALT, WATER)
             ]
+        parts.append(self._free(state))
         hits = {hit.entry.id: hit for part in parts for hit in part.hits}
         return replace(parts[0], hits=tuple(hits.values()), nearest=None)
+
+    def _free(self, state: State) -> Retrieved:
+        """Return the skills and strategies that name no topic."""
+        found = retrieve(self._bank, Query(state, WORDS, ("skill", "strategy"), sys.maxsize, 0.6, self._evaluation))
+        hits = [hit for hit in found.hits if all(term.field != "topic" for term in hit.entry.lesson.when)]
+        return replace(found, hits=tuple(hits[:MOST_FREE]))
 
     def _ask(self, state: State, kinds: tuple[Kind, ...], words: dict[str, str], most: int, floor: float) -> Retrieved:
         asked = Query({**state, **words}, " ".join(words.values()), kinds, most, floor, self._evaluation)

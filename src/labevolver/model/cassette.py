@@ -1,8 +1,8 @@
 """Recorded replies: what a provider answered to exactly which request, on the wire, without keys and other headers.
 
-A cassette is a file of JSON lines. Its key is the SHA-256 of a request's path and body, with pictures replaced by
-their digests. The same request recorded twice is answered in the order of recording. A request that is not on the
-cassette is an error that says what is different from the nearest one that is.
+A cassette is a file of JSON lines, packed by xz where its name ends so. Its key is the SHA-256 of a request's path and
+body, with pictures replaced by their digests. The same request recorded twice is answered in the order of recording. A
+request that is not on the cassette is an error that says what is different from the nearest one that is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import lzma
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .failure import CassetteMiss
 
 KEPT = ("content-type", "retry-after", "retry-after-ms")
 """Headers of a reply that matter to who reads it."""
+PACKED = ".xz"
 PICTURE = "data:"
 LONG = 60
 """Most characters of a value that a miss shows."""
@@ -29,6 +31,16 @@ class Recorder(httpx2.AsyncBaseTransport):
     """A transport that sends through a client and appends every exchange to a cassette before it hands the reply on."""
 
     def __init__(self, inner: httpx2.AsyncClient, path: Path) -> None:
+        """Make sure that a cassette can be written; raises `CassetteMiss`. A torn last line is cut off."""
+        if path.suffix == PACKED:
+            raise CassetteMiss(f"A recording is written as it is; {path.with_suffix('')} would have worked.")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a+b") as file:
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+        except OSError as error:
+            raise CassetteMiss(f"The recording {path} cannot be written: {error}.") from error
         self._inner = inner
         self._path = path
 
@@ -60,12 +72,12 @@ class Player(httpx2.AsyncBaseTransport):
         """Read a cassette; raises `CassetteMiss` if it cannot be read."""
         self._path = path
         try:
-            self._lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+            self._lines = [json.loads(line) for line in _text(path).split("\n") if line.strip()]
             self._waiting: dict[str, list[Any]] = {}
             for line in self._lines:
                 self._waiting.setdefault(line["key"], []).append(line)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CassetteMiss(f"The cassette {path} cannot be read: {error}.") from error
+        except (OSError, ValueError, KeyError, TypeError, EOFError, lzma.LZMAError) as error:
+            raise CassetteMiss(f"The recording {path} cannot be read: {error}.") from error
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the recorded reply; raises `CassetteMiss`."""
@@ -86,6 +98,13 @@ class Player(httpx2.AsyncBaseTransport):
         places = "; ".join(nearest[:3])
         more = f"; and {len(nearest) - 3} places more" if len(nearest) > 3 else ""
         return f"Different from the nearest recorded one: {places}{more}."
+
+
+def _text(path: Path) -> str:
+    if path.suffix == PACKED:
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            return file.read()
+    return path.read_text(encoding="utf-8")
 
 
 def scrubbed(path: str, body: bytes) -> dict[str, Any]:

@@ -55,13 +55,15 @@ class LanguageModel:
         OpenAI's reasoning models take no temperature, and are sent none.
         """
         self.backbone = parse(backbone) if isinstance(backbone, str) else backbone
+        if record is not None and replay is not None:
+            raise ModelError("setup", f"Replies are recorded in {record} or taken from {replay}; not both at once.")
         self._patience = patience or Patience()
         self._pause: Callable[[float], Awaitable[None]] = _no_pause if replay else asyncio.sleep
         try:
             self._client = _client(record, replay)
             self._model: Model = build(self.backbone, self._client, REPLAYED_KEY if replay else key)
         except CassetteMiss as error:
-            raise ModelError("not_recorded", str(error)) from error
+            raise ModelError("setup" if record else "not_recorded", str(error)) from error
         except (ImportError, *EXPECTED) as error:
             raise ModelError("setup", f"{self.backbone.name} cannot be used: {error}") from error
         self._settings = ModelSettings(max_tokens=output_tokens, max_retries=0)

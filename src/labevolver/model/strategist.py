@@ -15,8 +15,10 @@ from .budget import Budget
 from .port import Ask, Mind, ModelError
 
 ROLE = "strategist"
-MOST = 8
+MOST = 12
 """Operations that a trial may propose."""
+OF_ANSWER = ("invalid", "too_long", "filtered")
+"""Faults of an answer: the same question would end in the same again, so what can be read of it is all there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,9 @@ class Reflection:
 class LanguageStrategist:
     """Asks a mind what a trial teaches; votes on what was followed come from the trial's record, as everywhere.
 
-    An answer that is never of the right type is read item by item: what is sound is proposed, the rest is
-    handed on to be quarantined. A service that fails raises `ModelError`: the trial has not taught yet, and can be
-    asked about again.
+    An answer that is never of the right type, is cut off or withheld is read item by item: what is sound is proposed,
+    the rest is handed on to be quarantined. Whatever else goes wrong raises `ModelError`: the trial has not taught yet,
+    and can be asked about again.
     """
 
     def __init__(self, mind: Mind, budget: Budget) -> None:
@@ -51,9 +53,9 @@ class LanguageStrategist:
         try:
             said = self._mind.ask(ask, Reflection, self._budget).value.operations
         except ModelError as error:
-            if error.fault != "invalid":
+            if error.fault not in OF_ANSWER:
                 raise
-            made = from_text(error.raw, trajectory.followed)
+            made = from_text(error.raw, trajectory.followed) if error.raw else [Unreadable("", str(error))]
         else:
             made = [proposal(each, trajectory.followed) for each in said]
         extra = [Unreadable(repr(each), f"It is beyond the {MOST} operations of a trial.") for each in made[MOST:]]
@@ -72,6 +74,7 @@ def told(trajectory: Trajectory, entries: Sequence[Experience]) -> str:
             f"Goal: {_state(trajectory.goal)}. First state: {_state(trajectory.start)}. {ended}",
             "Steps:",
             *(steps or ["none"]),
+            *(["Progress:", *trajectory.progress] if trajectory.progress else []),
             "Entries:",
             *(known or ["none"]),
             f"Followed: {', '.join(trajectory.followed) or 'none'}.",

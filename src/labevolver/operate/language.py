@@ -1,9 +1,9 @@
-"""A language model as the Operator: the same context in words, one typed answer for each proposal."""
+"""A language model as the Operator: u ~ π(c), then a = (k, θ) ~ π(· | u, c), two typed answers (paper, section 3.1)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal, TypeVar
 
 from labference.wire import Refusal, ServiceFault
 
@@ -11,14 +11,22 @@ from .. import prompts
 from ..gate.gate import ABANDON
 from ..model.budget import Budget, Limits
 from ..model.port import Ask, Mind, ModelError
+from ..prompts import Prompt
 from ..skills.atomic import ARGUMENTS, Action, action, catalogue
-from ..skills.templates import GUIDELINES
+from ..skills.templates import GUIDELINES, TEMPLATES
 from .context import Context, Proposal
-
-if TYPE_CHECKING:
-    from .symbolic import Habits
+from .symbolic import Habits
+from .words import grounding, words
 
 ROLE = "operator"
+INTENT, ACTION = "operator_intent", "operator_action"
+"""Prompts of the two questions; the one-call form is asked by `ROLE`."""
+Steps = Literal["two", "one"]
+TWO: Steps = "two"
+"""The paper's form; "one" asks for intent and action in one answer, with half the requests."""
+T = TypeVar("T")
+Name = Literal["measure cycle", "add cycle", "dose and measure", "rinse cycle", "pour a mass", "end"]
+assert set(Name.__args__) == set(TEMPLATES)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +38,27 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Intended:
+    """u: what the model wants next, in a sentence, and the template that it belongs to."""
+
+    intent: str
+    template: Name
+    follows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """a = (k, θ): the action that an intent is grounded in."""
+
+    kind: str
+    item: str = ""
+    numbers: tuple[Number, ...] = ()
+    follows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the model answers: an intent, and the action that it is grounded in."""
+    """Both in one answer."""
 
     intent: str
     kind: str
@@ -47,14 +74,15 @@ class LanguageMind:
     budget, is an interface failure of the tested system (`Refusal`).
     """
 
-    def __init__(self, mind: Mind, habits: Habits, limits: Limits | None = None) -> None:
-        self._mind, self._habits, self._limits = mind, habits, limits
+    def __init__(self, mind: Mind, habits: Habits, limits: Limits | None = None, steps: Steps = TWO) -> None:
+        self._mind, self._habits, self._limits, self.steps = mind, habits, limits, steps
         self.budget = Budget(limits)
 
     @property
     def name(self) -> str:
-        """Return provider, model and prompt."""
-        return f"{self._mind.name} {prompts.load(ROLE).identity}"
+        """Return provider, model and prompts."""
+        asked = (ROLE,) if self.steps == "one" else (INTENT, ACTION)
+        return " ".join([self._mind.name, *(prompts.load(each).identity for each in asked)])
 
     def begin(self) -> None:
         """Start a trial with a fresh budget."""
@@ -62,43 +90,50 @@ class LanguageMind:
 
     def propose(self, context: Context) -> Proposal:
         """Return what the model proposes, well formed or not: the gate says which."""
+        return self._in_one(context) if self.steps == "one" else self._in_two(context)
+
+    def words(self, context: Context) -> str:
+        """Return the context as the model is told it."""
+        return words(context, self._habits)
+
+    def _in_one(self, context: Context) -> Proposal:
         told = prompts.load(ROLE).filled(actions="\n".join(catalogue(context.goal)), templates="\n".join(GUIDELINES))
+        said = self._ask(told, self.words(context), Chosen)
+        return Proposal(said.intent, _grounded(said), _given(context, said.follows))
+
+    def _in_two(self, context: Context) -> Proposal:
+        known = self.words(context)
+        u = self._ask(prompts.load(INTENT).filled(templates="\n".join(GUIDELINES)), known, Intended)
+        template = TEMPLATES[u.template]
+        inside, outside = grounding(template, catalogue(context.goal))
+        told = prompts.load(ACTION).filled(
+            template=u.template, guideline=template.guideline, actions="\n".join(inside), others="\n".join(outside)
+        )
+        a = self._ask(told, f"{known}\nIntent: {u.intent}", Grounded)
+        return Proposal(u.intent, _grounded(a), _given(context, (*u.follows, *a.follows)))
+
+    def _ask(self, prompt: Prompt, content: str, answer: type[T]) -> T:
         try:
-            chosen = self._mind.ask(Ask(ROLE, told, self.words(context)), Chosen, self.budget).value
+            return self._mind.ask(Ask(ROLE, prompt, content), answer, self.budget).value
         except ModelError as error:
             if error.of_service:
                 raise ServiceFault(f"{self._mind.name}: {error}") from error
             raise Refusal("malformed", f"{self._mind.name} gave no usable proposal ({error.fault}).") from error
-        known = {hit.entry.id for hit in context.advice.hits}
-        return Proposal(chosen.intent, _grounded(chosen), tuple(name for name in chosen.follows if name in known))
-
-    def words(self, context: Context) -> str:
-        """Return the context as the model is told it; without state it gets readings as they were last shown."""
-        belief = context.belief
-        state = (
-            belief.lines()
-            if self._habits.state
-            else [f"{name}: {known.value}" for name, known in belief.readings.items()]
-        )
-        parts = [f"Goal: {context.goal.instruction}", "State:", *state, "Progress:", *context.checkpoint.lines()]
-        parts += ["Since then: " + ("; ".join(map(str, context.recent)) or "nothing")]
-        logs = context.noted if self._habits.notes else context.exceptions
-        parts += ["Refused in this trial:", *([log.sentence for log in logs] or ["nothing"])]
-        if context.exceptions:
-            parts += [f"Just refused: {context.exceptions[-1].sentence}"]
-        if self._habits.memory != "none":
-            hits = [f"{hit.entry.id} ({hit.record}): {hit.entry.lesson.advice.told}" for hit in context.advice.hits]
-            parts += ["Experience:", *(hits or ["nothing that fits"])]
-        return "\n".join(parts)
 
 
-def _grounded(chosen: Chosen) -> Action:
+def _given(context: Context, follows: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the entries, each once, that the model was really shown."""
+    known = {hit.entry.id for hit in context.advice.hits}
+    return tuple(name for name in dict.fromkeys(follows) if name in known)
+
+
+def _grounded(said: Chosen | Grounded) -> Action:
     """Return the action with the usual item and place of its kind; what is no kind stays as it is."""
-    if chosen.kind == ABANDON:
+    if said.kind == ABANDON:
         return Action(ABANDON)
-    named = tuple((each.name, each.value) for each in chosen.numbers)
-    if chosen.kind not in ARGUMENTS:
-        return Action(chosen.kind, chosen.item, "", named)
-    usual, place = ARGUMENTS[chosen.kind]
-    base = action(chosen.kind, chosen.item if not usual else "")
-    return Action(base.kind, chosen.item if not usual and place else base.item, base.place, named)
+    named = tuple((each.name, each.value) for each in said.numbers)
+    if said.kind not in ARGUMENTS:
+        return Action(said.kind, said.item, "", named)
+    usual, place = ARGUMENTS[said.kind]
+    base = action(said.kind, said.item if not usual else "")
+    return Action(base.kind, said.item if not usual and place else base.item, base.place, named)

@@ -5,7 +5,9 @@ A template proposes; every one of its actions still needs its ruling, and the Op
 
 from __future__ import annotations
 
-from .atomic import Action, action
+from dataclasses import dataclass
+
+from .atomic import STOP, Action, action
 
 
 def measure_cycle(seconds: float) -> tuple[Action, ...]:
@@ -32,11 +34,39 @@ def dose_and_measure(tube: str, seconds: float, **numbers: float) -> tuple[Actio
     return (*add_cycle(tube, **numbers), *measure_cycle(seconds))
 
 
-GUIDELINES = (
-    "measure cycle: " + " > ".join(each.kind for each in measure_cycle(60.0)),
-    "add cycle: " + " > ".join(each.kind for each in add_cycle("TUBE")),
-    "dose and measure: an add cycle, then a measure cycle; decide on the next dose by what it shows",
-    "rinse cycle: " + " > ".join(each.kind for each in rinse_cycle()),
-    "pour a mass: tare where the balance does not show 0 > pick > pour > place",
-)
-"""The templates as the Operator is told them."""
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template as the Operator is told it: a guideline, and the kinds of actions that it is made of."""
+
+    guideline: str
+    kinds: tuple[str, ...]
+
+
+def _row(cycle: tuple[Action, ...]) -> tuple[str, tuple[str, ...]]:
+    kinds = tuple(each.kind for each in cycle)
+    return " > ".join(kinds), kinds
+
+
+def _templates() -> dict[str, Template]:
+    measuring, adding, rinsing = (_row(each) for each in (measure_cycle(60.0), add_cycle("TUBE"), rinse_cycle()))
+    return {
+        "measure cycle": Template(*measuring),
+        "add cycle": Template(*adding),
+        "dose and measure": Template(
+            "an add cycle, then a measure cycle; decide on the next dose by what it shows", (*adding[1], *measuring[1])
+        ),
+        "rinse cycle": Template(*rinsing),
+        "pour a mass": Template(
+            "tare where the balance does not show 0 > pick > pour > place", ("tare", "pick", "pour", "place", "weigh")
+        ),
+        "end": Template(
+            "put away what is held, then stop to claim that the goal is reached, or abandon to give up",
+            (*rinsing[1], "place", STOP),
+        ),
+    }
+
+
+TEMPLATES = _templates()
+"""The templates by name."""
+GUIDELINES = tuple(f"{name}: {each.guideline}" for name, each in TEMPLATES.items())
+"""The templates as the Operator is told them, a line each."""
