@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from labference.policies import BUILT_IN
 from labference.records.folder import runs_below
 from labference.records.reader import read_run
 from labference.tasks import all_tasks
+from labference.tasks._wet import MEASURE, RETURN_PROBE, RINSE_PROBE, STIR, TAKE_PROBE, TARE, WEIGH
+from labference.truth.draw import draw
+from labference.wire.wetlab import KINDS, USES
 
 cli = CliRunner()
 
@@ -56,6 +60,46 @@ def test_a_task_is_shown_with_its_goal_and_the_labels_of_its_instances() -> None
     for word in ("retrieve", "online_once", "equivariance", "A1-moved", "red-half-turn", str(len(task.strata()))):
         assert word in done.output
     assert invoke("tasks", "recal-extended").exit_code == 2
+
+
+def test_a_wet_task_is_shown_with_all_that_a_system_can_ask_the_bench_for() -> None:
+    contract = all_tasks()["ph-ec"]
+    goal = contract.goal(draw(contract, 0, 0)[0])
+    shown = [" ".join(line.split()) for line in invoke("tasks", "ph-ec").output.splitlines()]
+    for setting in goal.parameters:
+        number = f"{setting.name} {setting.low:g} to {setting.high:g} {setting.unit} ({setting.default:g})"
+        assert any(number in line for line in shown), number
+    for operation in (TARE, WEIGH, STIR, TAKE_PROBE, RETURN_PROBE, MEASURE, RINSE_PROBE):
+        line = f"{operation.kind} {operation.item}, {operation.place}"
+        assert any(entry.startswith(line) for entry in shown), f"{line}: the words of legal sets"
+    assert set(USES) == set(KINDS)
+    for fidelity in contract.fidelities:
+        assert any(f"--fidelity {fidelity}" in line for line in shown)
+    assert "Perform(" not in invoke("tasks", "weighing-basic").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ph", "--policy", "reader", "--fidelity", "fast"), r"The reader weighs.*; for ph, expert, .*secant.* would"),
+        (("weighing-basic", "--policy", "secant"), r"'secant' needs to pour; .*, expert, reader, .* would work\.$"),
+        (
+            ("ph", "--policy", "random", "--fidelity", "fast"),
+            r"'random' needs a camera 'labels'; here is none; for ph,",
+        ),
+        (("weighing-basic", "--policy", "reader", "--fidelity", "fast"), r"--fidelity physics would work\.$"),
+        (("ph", "--policy", "secant", "--fidelity", "quick"), r"--fidelity fast or --fidelity physics would work\.$"),
+        (("ph", "--policy", "secant", "--instances", "targets:ph7"), r"instances: ph5, ph6, ph9\.$"),
+        (("ph", "--policy", "lab_policies:OddCamera", "--fidelity", "fast"), r"fast laboratory has no camera 'keyhole'; "),
+    ],
+)
+def test_what_does_not_fit_a_task_is_refused_with_what_would(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = invoke("run", *arguments, "--episodes", 1, "--in-process", "--out", tmp_path / "o")
+    assert done.exit_code == 2
+    assert re.search(said, sentence(done)), done.output
+    assert not list(tmp_path.rglob("episode-*"))
 
 
 def test_help_names_every_built_in_policy() -> None:

@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from labference.policies import is_remote, preflight
+from labference.policies import BUILT_IN, is_remote, preflight
+from labference.policies.fit import fitting, unfit
 from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
@@ -16,7 +17,7 @@ from labference.tasks import find_task
 from labference.truth.draw import TWINS, draw, find_members
 from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PROCESS, SHARED, PlanError
 from labference.truth.support import parse
-from labference.wire import PROFILES, Refusal, ServiceFault
+from labference.wire import PROFILES, Goal, Refusal, ServiceFault
 
 from .clock import check as check_clock
 from .laboratory import Laboratory, Result, check_fidelity
@@ -106,6 +107,16 @@ def contact(plan: Plan) -> None:
         raise PlanError(f"{plan.policy!r} does not fit: {refusal}") from refusal
     except ServiceFault as fault:
         raise PlanError(f"{plan.policy!r} could not be reached: {fault}") from fault
+    if plan.policy in BUILT_IN:
+        _check_fit(plan, goal)
+
+
+def _check_fit(plan: Plan, goal: Goal) -> None:
+    """Refuse one of our own systems that was made for other tasks, with those that were made for this one."""
+    spec, cameras = PROFILES[plan.action], () if plan.fidelity == FAST else None
+    if sentence := unfit(plan.policy, goal, spec, cameras):
+        others = ", ".join((EXPERT, *fitting(goal, spec, cameras)))
+        raise PlanError(f"{sentence.removesuffix('.')}; for {plan.task}, {others} would work.")
 
 
 def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:

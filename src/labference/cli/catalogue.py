@@ -14,7 +14,7 @@ def tasks(
 ) -> None:
     """List the tasks with their registered instance lists."""
     with one_sentence():
-        from labference.report.catalogue import instances_table, task_table, tasks_table
+        from labference.report.catalogue import instances_table, operations_table, task_table, tasks_table
         from labference.tasks import all_tasks, find_task
 
         if task is None:
@@ -22,6 +22,8 @@ def tasks(
         else:
             found = find_task(task)
             console.print(task_table(found))
+            if (operations := operations_table(found)) is not None:
+                console.print(operations)
             console.print(instances_table(found))
 
 

@@ -11,6 +11,11 @@ from rich.text import Text
 
 from labference.truth.contract import TaskContract
 from labference.truth.draw import draw
+from labference.wire import Goal, Setting
+from labference.wire.wetlab import BROKEN, TUBE, USES
+
+APPARATUS = ("beaker", "probe", "rod")
+"""Items of the wet bench that are no tubes."""
 
 
 def tasks_table(tasks: Sequence[TaskContract[Any, Any]]) -> Table:
@@ -35,6 +40,7 @@ def task_table(task: TaskContract[Any, Any]) -> Table:
     for field, value in (
         ("Version", task.version),
         ("Instruction", goal.instruction),
+        ("Laboratories", ", ".join(f"--fidelity {name}" for name in task.fidelities)),
         ("Operations", ", ".join(goal.kinds)),
         ("Items", ", ".join(goal.items)),
         ("Places", ", ".join(goal.places)),
@@ -42,6 +48,7 @@ def task_table(task: TaskContract[Any, Any]) -> Table:
         ("Budget", f"{task.budget_steps} control steps"),
         ("Response", f"{task.response_s:g} s of simulated time per decision"),
         ("Dwell", f"{task.dwell_s:g} s"),
+        *_rules(goal),
     ):
         table.add_row(field, Text(value))
     return table
@@ -59,6 +66,43 @@ def instances_table(task: TaskContract[Any, Any]) -> Table:
     for name, members in task.lists().items():
         table.add_row(Text(name), str(len(members)), Text(", ".join(member.label for member in members)))
     return table
+
+
+def operations_table(task: TaskContract[Any, Any]) -> Table | None:
+    """Return what the bench's hands do for a system that answers `Perform`, with all numbers; None where they do not.
+
+    Every kind once, with item and place as an operation names them, and the numbers that it takes.
+    """
+    goal = task.goal(draw(task, 0, 0)[0])
+    if not goal.parameters:
+        return None
+    table = plain_table(
+        "In Perform(Operation(KIND, ITEM, PLACE), (Parameter(NAME, VALUE), ...)),\n"
+        "numbers that are left out take the default."
+    )
+    table.add_column("Kind", style="bold", no_wrap=True)
+    table.add_column(Text("Item, place, and what the bench does"))
+    table.add_column(Text("Numbers: range (default)"), no_wrap=True)
+    tubes = "/".join(item for item in goal.items if item not in APPARATUS)
+    for kind in (kind for kind in USES if kind in goal.kinds):
+        use, settings = USES[kind], [entry for entry in goal.parameters if entry.kind == kind]
+        where = ", ".join(filter(None, (tubes if use.item == TUBE else use.item, use.place)))
+        said = Text.assemble(where, "\n" * bool(where), (use.does, "dim"))
+        table.add_row(kind, said, Text("\n".join(map(_setting, settings)) or "–"))
+    return table
+
+
+def _setting(setting: Setting) -> str:
+    """Return name, range with its unit, and default."""
+    return f"{setting.name} {setting.low:g} to {setting.high:g} {setting.unit} ({setting.default:g})"
+
+
+def _rules(goal: Goal) -> list[tuple[str, str]]:
+    """Return what ends the hope of a valid completion on a wet bench."""
+    if not goal.parameters:
+        return []
+    broken = [f"{name}: {what}" for name, (kind, what) in BROKEN.items() if kind in goal.kinds]
+    return [("Broken for good", "\n".join(broken))]
 
 
 def plain_table(caption: str | None = None) -> Table:
