@@ -18,7 +18,8 @@ REQUESTS = 400
 console = Console()
 errors = Console(stderr=True)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
-N = Annotated[int, typer.Option("-n", min=2, help="Trials, or locked pours, in each cell.")]
+N = Annotated[int, typer.Option("-n", "--trials", min=2, help="Trials, or locked pours, in each cell.")]
+Fidelity = Annotated[str, typer.Option(help="fast, or physics: with the simulated arm, which takes longer.")]
 Seed = Annotated[int, typer.Option(help="Root of all seeds.")]
 Model = Annotated[str, typer.Option(help="A language model as Operator and Strategist: openai:NAME, ... (symbolic).")]
 Strategist = Annotated[str, typer.Option(help="Who reflects: symbolic, or model (model where there is one).")]
@@ -44,11 +45,12 @@ def learning(
     requests: Requests = REQUESTS,
     record: Record = None,
     replay: Replay = "",
+    fidelity: Fidelity = "fast",
 ) -> None:
     """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, record, replay)
+    asked = (model, strategist, steps, requests, record, replay, fidelity)
     _with(out, asked, lambda crew: ph.learning(out, trials, seed, say, task, crew=crew))
 
 
@@ -62,11 +64,12 @@ def ph_(
     requests: Requests = REQUESTS,
     record: Record = None,
     replay: Replay = "",
+    fidelity: Fidelity = "fast",
 ) -> None:
     """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, record, replay)
+    asked = (model, strategist, steps, requests, record, replay, fidelity)
     _with(out, asked, lambda crew: (ph.table_2(out, n, seed, say, crew), ph.transfer(out, n, seed, say, crew)))
 
 
@@ -80,11 +83,12 @@ def ph_ec_(
     requests: Requests = REQUESTS,
     record: Record = None,
     replay: Replay = "",
+    fidelity: Fidelity = "fast",
 ) -> None:
     """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
     from . import ph_ec
 
-    asked = (model, strategist, steps, requests, record, replay)
+    asked = (model, strategist, steps, requests, record, replay, fidelity)
     _with(out, asked, lambda crew: ph_ec.figure_7(out, n, seed, say, crew))
 
 
@@ -93,18 +97,19 @@ def pouring_(
     n: N = 30,
     seed: Seed = 0,
     replicates: Annotated[int, typer.Option(min=1, help="Independent explorations of 40 trials.")] = 6,
+    fidelity: Fidelity = "fast",
 ) -> None:
     """Table 1: 20 g of water by three PD controllers, and by gains found in 40 trials."""
     from . import pouring
 
-    _go(out, lambda: pouring.table_1(out, n, seed, replicates, say))
+    _go(out, lambda: pouring.table_1(out, n, seed, replicates, say, fidelity))
 
 
-def transfer(out: Out = Path("transfer"), n: N = 30, seed: Seed = 0) -> None:
+def transfer(out: Out = Path("transfer"), n: N = 30, seed: Seed = 0, fidelity: Fidelity = "fast") -> None:
     """Figure 6: water, sucrose and oil, 10 to 40 g, each after 40 trials with locked gains."""
     from . import pouring
 
-    _go(out, lambda: pouring.transfer(out, n, seed, say))
+    _go(out, lambda: pouring.transfer(out, n, seed, say, fidelity))
 
 
 def run(
@@ -123,8 +128,9 @@ def run(
     requests: Requests = REQUESTS,
     record: Record = None,
     replay: Replay = "",
+    fidelity: Fidelity = "fast",
 ) -> None:
-    """Run trials of the agent in the fast laboratory; it recalls before each and learns after it."""
+    """Run trials of the agent on the wet bench; it recalls before each and learns after it."""
     from ..agent import METHODS
     from ..bank import Bank
     from .common import TRANSCRIPTS, plan_of
@@ -146,7 +152,7 @@ def run(
                     f"{found.additions} additions, {found.intercepts} intercepts, {found.seconds:.0f} s"
                 )
 
-    _with(out, (model, strategist, steps, requests, record, replay), go, () if bank is None else (bank,))
+    _with(out, (model, strategist, steps, requests, record, replay, fidelity), go, () if bank is None else (bank,))
 
 
 def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
@@ -164,7 +170,7 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
 
 def _with(
     out: Path,
-    asked: tuple[str, str, str, int, Path | None, str],
+    asked: tuple[str, str, str, int, Path | None, str, str],
     work: Callable[[Crew], object],
     banks: tuple[Path, ...] = (),
 ) -> None:

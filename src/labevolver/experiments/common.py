@@ -19,7 +19,7 @@ from labference.bench.plan import Plan
 from labference.bench.system import System, answered
 from labference.records import folder, strict
 from labference.records.strict import write_atomically
-from labference.truth.identity import PlanError
+from labference.truth.identity import FAST, PlanError
 from labference.wire import Policy
 
 from ..agent import Agent
@@ -56,15 +56,15 @@ class Outcome:
     path: Path
 
 
-@lru_cache(maxsize=4)
-def laboratory(task: str) -> Laboratory:
-    """Return the fast laboratory of a task, one per process."""
-    return Laboratory(task, fidelity="fast")
+@lru_cache(maxsize=8)
+def laboratory(task: str, fidelity: str = FAST) -> Laboratory:
+    """Return the laboratory of a task, one per process."""
+    return Laboratory(task, fidelity=fidelity)
 
 
-def plan_of(task: str, name: str, episodes: int, seed: int, instances: str = "") -> Plan:
-    """Return the registered population of an experiment."""
-    return Plan(task, name, episodes, seed=seed, instances=instances, fidelity="fast")
+def plan_of(task: str, name: str, episodes: int, seed: int, instances: str = "", fidelity: str = FAST) -> Plan:
+    """Return the registered population of an experiment, in the fast laboratory unless told otherwise."""
+    return Plan(task, name, episodes, seed=seed, instances=instances, fidelity=fidelity)
 
 
 def play(plan: Plan, index: int, out: Path, make: Callable[[], Policy]) -> tuple[Outcome, Policy | None]:
@@ -79,7 +79,7 @@ def play(plan: Plan, index: int, out: Path, make: Callable[[], Policy]) -> tuple
     for _ in range(TRIES):
         policy = make()
         system = System(lambda policy=policy: policy, plan.policy, plan.deadline_s)  # type: ignore[misc]
-        result = answered(laboratory(plan.task).ask(plan, index, out, system), system)
+        result = answered(laboratory(plan.task, plan.fidelity).ask(plan, index, out, system), system)
         if result.status == "scored":
             if isinstance(policy, Agent):
                 write_transcript(out, index, policy)
@@ -114,16 +114,18 @@ def outcome(index: int, attempt: Path, out: Path) -> Outcome:
         float(scores["simulated_s"]),
         poured,
         next((float(each["grams"]) for each in reversed(events) if each["event"] == "Weighed"), float("nan")),
-        _pour_seconds(events),
+        _pour_seconds(events, attempt),
         attempt,
     )
 
 
-def _pour_seconds(events: Sequence[dict[str, Any]]) -> float:
+def _pour_seconds(events: Sequence[dict[str, Any]], attempt: Path) -> float:
     """Return how long the first pour took from the first tilt until its flow was confirmed to have stopped [s]."""
     tilted = next((each["tick"] for each in events if each["event"] == "Tilted"), None)
     flowed = next((each["tick"] for each in events if each["event"] == "Transferred"), None)
-    return 0.0 if tilted is None or flowed is None else 0.05 * (flowed - tilted)
+    if tilted is None or flowed is None:
+        return 0.0
+    return float((flowed - tilted) * strict.read(attempt / folder.RUN)["channels"]["timestep"])
 
 
 def write_transcript(out: Path, index: int, agent: Agent) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
 from labference.bench.plan import Plan
 from labference.records import strict
 from labference.records.strict import write_atomically
-from labference.truth.identity import PlanError
+from labference.truth.identity import FAST, PlanError
 
 from ..agent import METHODS
 from ..bank import Bank
@@ -48,6 +48,7 @@ class Asked:
     requests: int = REQUESTS
     record: Path | None = None
     replay: str = ""
+    fidelity: str = FAST
 
     def __post_init__(self) -> None:
         if self.strategist not in ("", SYMBOLIC, MODEL):
@@ -74,6 +75,8 @@ class Crew:
     """Whether the mind is the Strategist, too."""
     steps: Steps = TWO
     limits: Limits = field(default_factory=lambda: Limits(REQUESTS))
+    fidelity: str = FAST
+    """In which laboratory its trials are run, whatever a plan says."""
 
     def operator(self, method: str) -> Callable[[], Operator] | None:
         """Return what makes the Operator of a method; None for the symbolic one."""
@@ -91,7 +94,7 @@ class Crew:
 
     def trial(self, plan: Plan, index: int, out: Path, bank: Bank | None, setting: Setting) -> Outcome:
         """Run one trial as `evolve.trial` does."""
-        method = setting.method
+        method, plan = setting.method, replace(plan, fidelity=self.fidelity)
         return trial(plan, index, out, bank, setting, self.operator(method), strategist=self.strategist(method))
 
     def names(self) -> dict[str, str]:
@@ -108,7 +111,7 @@ def assembled(asked: Asked, out: Path) -> Iterator[Crew]:
     """Yield the crew of a study in a folder; raises `PlanError` where it was begun with another, and `ModelError`."""
     model = asked.model or (STAND_IN_MODEL if asked.replay == STAND_IN else "")
     if not model:
-        crew = Crew()
+        crew = Crew(fidelity=asked.fidelity)
         declared(out, crew)
         yield crew
         return
@@ -119,7 +122,7 @@ def assembled(asked: Asked, out: Path) -> Iterator[Crew]:
     replay = TAPE if asked.replay == STAND_IN else Path(asked.replay) if asked.replay else None
     steps = next(each for each in get_args(Steps) if each == asked.steps)
     with LanguageModel(model, record=asked.record, replay=replay) as mind:
-        crew = Crew(mind, asked.strategist != SYMBOLIC, steps, Limits(asked.requests))
+        crew = Crew(mind, asked.strategist != SYMBOLIC, steps, Limits(asked.requests), asked.fidelity)
         declared(out, crew)
         yield crew
 

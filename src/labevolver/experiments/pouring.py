@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labference.policies import make_policy
+from labference.truth.identity import FAST
 
 from ..agent import METHODS, Agent
 from ..bank import Bank
@@ -51,12 +52,12 @@ class Row:
         )
 
 
-def table_1(out: Path, n: int, seed: int, replicates: int, say: Say) -> list[Row]:
+def table_1(out: Path, n: int, seed: int, replicates: int, say: Say, fidelity: str = FAST) -> list[Row]:
     """Return Table 1; `replicates` explorations, each followed by its share of the `n` locked pours."""
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, policy in BASELINES.items():
-        plan = plan_of("pouring-water", policy, n, seed, "table-1")
+        plan = plan_of("pouring-water", policy, n, seed, "table-1", fidelity)
         where = out / policy
         pours = [play(plan, index, where, lambda policy=policy: make_policy(policy, 0))[0] for index in range(n)]  # type: ignore[misc]
         rows.append(_row(name, pours, 20.0))
@@ -66,8 +67,8 @@ def table_1(out: Path, n: int, seed: int, replicates: int, say: Say) -> list[Row
     for number in range(replicates):
         bank = Bank(out / f"bank-{number}.db")
         where = out / f"labevolver-{number}"
-        gains = learn(bank, where / "explore", "water", 20.0, 1000 + seed + number)
-        locked += validate(bank, where / "locked", "water", 20.0, each, seed + 10 + number)
+        gains = learn(bank, where / "explore", "water", 20.0, 1000 + seed + number, fidelity)
+        locked += validate(bank, where / "locked", "water", 20.0, each, seed + 10 + number, fidelity)
         bank.close()
         say(f"exploration {number + 1}: kp {gains.kp:.2f}, kd {gains.kd:.2f}, pre_stop {gains.pre_stop:.2f}")
     rows.append(_row("labevolver", locked, 20.0))
@@ -75,7 +76,7 @@ def table_1(out: Path, n: int, seed: int, replicates: int, say: Say) -> list[Row
     return rows
 
 
-def transfer(out: Path, n: int, seed: int, say: Say) -> list[Row]:
+def transfer(out: Path, n: int, seed: int, say: Say, fidelity: str = FAST) -> list[Row]:
     """Return Figure 6: 40 trials and `n` locked pours for every liquid and mass, one bank for all."""
     rows: list[Row] = []
     every: list[tuple[Outcome, float]] = []
@@ -84,8 +85,8 @@ def transfer(out: Path, n: int, seed: int, say: Say) -> list[Row]:
     for liquid in TASKS:
         for mass in MASSES:
             where = out / f"{liquid}-{mass:.0f}"
-            learn(bank, where / "explore", liquid, mass, 2000 + seed)
-            pours = validate(bank, where / "locked", liquid, mass, n, seed + 20)
+            learn(bank, where / "explore", liquid, mass, 2000 + seed, fidelity)
+            pours = validate(bank, where / "locked", liquid, mass, n, seed + 20, fidelity)
             every += [(pour, mass) for pour in pours]
             rows.append(_row(f"{liquid} {mass:.0f} g", pours, mass))
             say(str(rows[-1]))
@@ -99,9 +100,9 @@ def transfer(out: Path, n: int, seed: int, say: Say) -> list[Row]:
     return rows
 
 
-def learn(bank: Bank, out: Path, liquid: str, mass: float, seed: int) -> Gains:
+def learn(bank: Bank, out: Path, liquid: str, mass: float, seed: int, fidelity: str = FAST) -> Gains:
     """Explore gains for a mass of a liquid, teach the bank what was best, and return it."""
-    plan = plan_of(TASKS[liquid], "labevolver-exploring", 200, seed, f"figure-6:{mass:.0f}g")
+    plan = plan_of(TASKS[liquid], "labevolver-exploring", 200, seed, f"figure-6:{mass:.0f}g", fidelity)
     seen: list[tuple[float, float]] = []
     while True:
         gains, done = explore(seed, seen)
@@ -115,9 +116,9 @@ def learn(bank: Bank, out: Path, liquid: str, mass: float, seed: int) -> Gains:
     return gains
 
 
-def validate(bank: Bank, out: Path, liquid: str, mass: float, n: int, seed: int) -> list[Outcome]:
+def validate(bank: Bank, out: Path, liquid: str, mass: float, n: int, seed: int, fidelity: str = FAST) -> list[Outcome]:
     """Return `n` pours with what the bank advises, which they do not change."""
-    plan = plan_of(TASKS[liquid], "labevolver-locked", n, seed, f"figure-6:{mass:.0f}g")
+    plan = plan_of(TASKS[liquid], "labevolver-locked", n, seed, f"figure-6:{mass:.0f}g", fidelity)
     setting = Setting("labevolver", learns=False)
 
     def locked() -> SymbolicMind:

@@ -49,6 +49,7 @@ class Line:
     """One entry with its history."""
 
     entry: Experience
+    when: str
     spark: str
     """Points of its score over the trials."""
     last: tuple[float, float]
@@ -151,10 +152,11 @@ def _trials(log: Sequence[Logged], undone: set[int]) -> Iterable[tuple[Trial | N
 def _line(
     entry: Experience, points: list[tuple[int, float]], trials: int, highest: float, history: Sequence[str]
 ) -> Line:
-    x, y = Scale(0, max(1, trials), 2, SPARK - 4), vertical(-0.5, max(1.0, highest), SPARK_HEIGHT)
+    x, y = Scale(0, max(1, trials), 2, SPARK - 4), vertical(-0.5, 1.15 * max(1.0, highest), SPARK_HEIGHT)
     drawn = [(x(number), y(score)) for number, score in _thinned(points)] or [(x(0), y(entry.score))]
     return Line(
         entry,
+        ", ".join(f"{each}none" if str(each).endswith("= ") else str(each) for each in entry.lesson.when),
         " ".join(f"{at:.1f},{down:.1f}" for at, down in drawn),
         drawn[-1],
         y(0.0),

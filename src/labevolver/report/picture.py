@@ -113,7 +113,7 @@ def picture(told: Transcript) -> Picture:
     return Picture(
         _actions(told.moves, end, scale),
         _refusals(told.moves, scale),
-        tuple(strip for each in SHOWN if (strip := _strip(told.moves, end, scale, *each)) is not None),
+        tuple(strip for each in _shown(told) if (strip := _strip(told.moves, end, scale, *each)) is not None),
         tuple(_panels(told, scale)),
         _additions(told.moves, end, scale),
         times(scale),
@@ -175,6 +175,11 @@ def _refusals(moves: Sequence[Moved], scale: Scale) -> tuple[Mark, ...]:
             marks.append(Mark(x, at, f"{move.time:.0f} s: {move.exception.sentence}"))
     over = max(0.0, marks[-1].x + 7 - scale.right) if marks else 0.0
     return tuple(replace(mark, x=mark.x - over) if mark.x > scale.right - over - APART * 9 else mark for mark in marks)
+
+
+def _shown(told: Transcript) -> Iterable[tuple[str, str, str]]:
+    """Return the fields that matter for a goal: of a mass nothing is stirred."""
+    return (each for each in SHOWN if told.target.grams is None or each[1] != "mixed")
 
 
 def _strip(moves: Sequence[Moved], end: float, scale: Scale, thing: str, field: str, name: str) -> Strip | None:
@@ -242,8 +247,7 @@ def _panel(
     )
     path = " ".join(f"{dot.x:.1f},{dot.y:.1f}" for dot in dots) if len(dots) > 1 else ""
     top, bottom = down(wanted + near), down(wanted - near)
-    told = f"{wanted:g}{unit_} ± {near:g}"
-    return Panel(name, unit, dots, path, down.ticks(step), (top, max(bottom - top, 1.5)), told)
+    return Panel(name, unit, dots, path, down.ticks(step), (top, max(bottom - top, 1.5)), f"{wanted:g} ± {near:g}")
 
 
 def _additions(moves: Sequence[Moved], end: float, scale: Scale) -> tuple[Addition, ...]:
