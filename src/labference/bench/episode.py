@@ -367,7 +367,7 @@ class Episode:
             if self._oracle.executes():
                 act = Perform(act.operation, self._oracle.parameters(act.operation))
             self._oracle.began(act.operation)
-        self._answer.act = act
+        self._answer.act, self._statements = act, 0
         self._judged(self.referee.perform(act.operation, tick))
         parameters = {parameter.name: parameter.value for parameter in act.parameters}
         self._executor = self._hands(self._unseen(), act.operation, parameters)

@@ -58,7 +58,7 @@ class Performer:
 def parameters_of(
     contract: TaskContract[Any, Any], state: Any, operation: Operation, settings: tuple[Setting, ...], needed: Needed
 ) -> tuple[Parameter, ...]:
-    """Return the parameters with which an operation reaches what the contract aims at in `state`, within their ranges."""
+    """Return the parameters, in their ranges, with which an operation reaches what the contract aims at in `state`."""
     aim = dict(contract.aim(state, operation))
     if operation.kind == "pour" and aim:
         aim = gains(needed(operation.item, operation.place, aim))

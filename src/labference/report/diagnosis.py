@@ -11,7 +11,7 @@ from labference.score.branch import Branch
 from labference.score.diagnosis import Diagnosis
 from labference.score.finding import NAMES, SCOPE, Findings
 from labference.score.gain import ERRORS, OUTCOMES, Gain, Support
-from labference.score.interfaces import INTERFACES, POSITION_M, Errors, Interface, Test, errors
+from labference.score.interfaces import INTERFACES, POSITION_M, Errors, Interface, Skill, Test, errors
 from labference.score.pairs import Pairs
 from labference.score.rate import Rate
 
@@ -41,6 +41,8 @@ INTERACTING = {
 }
 """What the sign of an interaction contrast says: the gain of both supports together against the sum of their gains."""
 NOTHING = "–"
+SILENT = ("unsupported", "untested", "not applicable")
+"""Verdicts without a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ def answers(found: Findings) -> tuple[Line, ...]:
         )
         named: tuple[str, str, str, str] = (NAMES[interface], QUESTIONS[interface], _tested(test), test.verdict)
         if not single:
-            lines.append(Line(*named, "", tuple(Cell("", "", "not registered") for _ in SHOWN)))
+            words = "not registered" if test.applicable else "not applicable"
+            lines.append(Line(*named, "", tuple(Cell("", "", words) for _ in SHOWN)))
         for number, support in enumerate(single):
             lines.append(
                 Line(*(named if number == 0 else ("", "", "", "")), phrases.support(support.support), _cells(support))
@@ -182,7 +185,7 @@ def branch_words(branch: Branch) -> str:
 
 
 def _tested(test: Test) -> str:
-    if not test.registered:
+    if not test.registered and test.applicable:
         return f"no branch {phrases.support(test.source)}"
     if test.sentence:
         return test.sentence
@@ -264,17 +267,38 @@ def _interfaces(systems: Sequence[Findings]) -> Iterator[Row]:
         "geometry": f"all targets within {1000 * POSITION_M:g} mm",
         "skill": "E_fixed: given subgoal confirmed",
     }
+    if any(found.diagnosis.lent for found in systems):
+        meanings["skill"] = "each kind did what it is for, the first time"
     for interface in INTERFACES:
         yield _row(NAMES[interface], meanings[interface], systems, partial(_verdict, interface=interface))
         if interface == "state":
             yield from _fields(systems)
         if interface == "geometry":
             yield from _errors(systems)
+        if interface == "skill":
+            yield from _skills(systems)
 
 
 def _verdict(found: Findings, interface: Interface) -> str:
     test = found.tests.of(interface)
-    return test.verdict if test.verdict in ("unsupported", "untested") else f"{test.verdict}: {_tested(test)}"
+    return test.verdict if test.verdict in SILENT else f"{test.verdict}: {_tested(test)}"
+
+
+def _skills(systems: Sequence[Findings]) -> Iterator[Row]:
+    """Yield what the bench's hands did with the numbers of each system, by kind of operation."""
+    skills = [found.tests.skill for found in systems]
+    for kind in dict.fromkeys(kind for skill in skills if skill for kind in skill.kinds):
+        cells = (str(skill.kinds.get(kind, NOTHING)) if skill else NOTHING for skill in skills)
+        yield Row(f"· {phrases.plain(kind)}", "did what it is for, of starts", tuple(cells))
+    if any(skill and skill.doses for skill in skills):
+        yield Row("· first dose", "stated / needed; 10 %, median, 90 %", tuple(map(_doses, skills)))
+
+
+def _doses(skill: Skill | None) -> str:
+    if skill is None or skill.doses is None:
+        return NOTHING
+    doses = skill.doses
+    return f"{doses.low:.2f}, {doses.median:.2f}, {doses.high:.2f} (n = {doses.count})"
 
 
 def _fields(systems: Sequence[Findings]) -> Iterator[Row]:

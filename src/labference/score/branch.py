@@ -11,8 +11,10 @@ from labference.records.folder import UNSUPPORTED as UNSUPPORTED
 from labference.records.reader import RecordError
 from labference.records.strict import DamagedError
 from labference.truth.events import Confirmed, Invalidated, Noted
+from labference.truth.identity import BENCH_HANDS
 
 from . import choice
+from .lent import Carried, carried
 
 FAILURE = "operation_failure"
 Status = Literal["scored", "unresolved", "missing", "unsupported"]
@@ -46,6 +48,7 @@ class Branch:
 
     receipts  lines of `interfaces.jsonl` at or after the handoff
     sentence  why there is no outcome
+    carried   what the bench's hands did after the handoff
     """
 
     start: int
@@ -56,6 +59,12 @@ class Branch:
     run: dict[str, Any] | None = None
     outcome: Outcome | None = None
     receipts: tuple[dict[str, Any], ...] = ()
+    carried: tuple[Carried, ...] = ()
+
+    @property
+    def lent(self) -> bool:
+        """Return whether the bench's hands carried out what the system asked for; False where it is not scored."""
+        return self.run is not None and self.run["identity"].get("hands") == BENCH_HANDS
 
     def first(self, scope: str) -> dict[str, Any] | None:
         """Return the first thing that was said at the interface of `scope`, None where nothing was."""
@@ -89,7 +98,8 @@ def _scored(attempt: Path, start: int, support: str) -> Branch:
     events = strict.read_lines(attempt / folder.EVENTS)
     receipts = [entry for entry in strict.read_lines(attempt / folder.INTERFACES) if entry["tick"] >= handoff]
     found = _outcome(scores["verdict"], events, handoff)
-    return Branch(start, support, "scored", path=attempt, run=run, outcome=found, receipts=tuple(receipts))
+    done = carried(events, receipts, handoff)
+    return Branch(start, support, "scored", "", attempt, run, found, tuple(receipts), done)
 
 
 def _outcome(verdict: dict[str, Any], events: list[dict[str, Any]], handoff: int) -> Outcome:

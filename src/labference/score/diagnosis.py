@@ -59,6 +59,11 @@ class Diagnosis:
         return first["identity"] if first else {}
 
     @property
+    def lent(self) -> bool:
+        """Return whether the bench's hands carry out what the tested system asks for, as far as is known yet."""
+        return any(branch.lent for branch in self.branches.values())
+
+    @property
     def unfinished(self) -> int:
         """Return how many registered branches have neither an outcome nor a compatibility result."""
         return sum(branch.status in ("unresolved", "missing") for branch in self.branches.values())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .diagnosis import BASE, Diagnosis
 from .gain import OUTCOMES, Gain, Support, contrasts, outcome_rate, supports
-from .interfaces import Interface, Tests, interface_tests
+from .interfaces import Interface, Tests, fails, interface_tests
 from .pairs import Moved, Pairs, moved, paired
 from .rate import Bounds, Rate, rate
 
@@ -51,8 +51,9 @@ class Findings:
 
     @property
     def undecided(self) -> tuple[Interface, ...]:
-        """Return the interfaces of which the tests say nothing."""
-        return tuple(test.interface for test in self.tests.tests if test.verdict not in ("passes", "fails"))
+        """Return the interfaces of which the tests say nothing, though they are there."""
+        known = ("passes", "fails", "not applicable")
+        return tuple(test.interface for test in self.tests.tests if test.verdict not in known)
 
     def support(self, name: str) -> Support | None:
         """Return a registered support condition."""
@@ -83,7 +84,7 @@ def findings(diagnosis: Diagnosis) -> Findings:
 
 def sentences(found: Findings) -> tuple[str, ...]:
     """Return in words which interface is damaged, which supports help, and what is not known yet."""
-    said = [_where(found), *_what_helps(found), *_together(found), *_unknown(found)]
+    said = [_where(found), *_which(found), *_what_helps(found), *_together(found), *_unknown(found)]
     if found.diagnosis.development:
         said.append("These are development instances: they choose candidates, and held-out ones test them.")
     return tuple(said)
@@ -102,6 +103,21 @@ def _where(found: Findings) -> str:
     if unsure:
         return f"No interface fails its own test; the tests leave {_list(unsure)} open."
     return "Every interface passes its own test."
+
+
+def _which(found: Findings) -> list[str]:
+    """Return which kinds of operations the bench carried out in vain, where execution fails."""
+    skill = found.tests.skill
+    if skill is None or found.tests.of("skill").verdict == "passes":
+        return []
+    failing = [kind for kind, passed in skill.kinds.items() if fails(passed)]
+    if not failing:
+        return []
+    said = f"With its numbers, {_list(failing)} mostly {'fails' if len(failing) == 1 else 'fail'} what it is for"
+    doses = skill.doses
+    if doses is None or "pour" not in failing:
+        return [f"{said}."]
+    return [f"{said}; its first dose is {doses.median:.2f} times what is needed (median of {doses.count})."]
 
 
 def _what_helps(found: Findings) -> list[str]:

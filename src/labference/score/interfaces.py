@@ -12,6 +12,7 @@ import numpy as np
 from .bootstrap import Clustered, clustered
 from .branch import Branch
 from .diagnosis import BASE, Diagnosis
+from .lent import Ratios, dose, firsts, ratios
 from .rate import Rate, rate
 
 Interface = Literal["state", "decision", "geometry", "skill"]
@@ -24,10 +25,20 @@ SOURCES = {
     "skill": "decision:replace+geometry:replace",
 }
 """The branch in which each interface is tested: everything before it is correct there."""
+GIVEN_DECISION = "decision:replace"
+"""Where the bench's hands carry out what a system asks for, execution is tested here; in the base, over the operations
+that were chosen rightly, where the system takes no decision.
+"""
+PLACELESS = "The bench's hands know where everything is."
+"""Why such a system has no geometry to be tested."""
 PASSING = 0.85
 """An interface passes where the interval of its own test lies above this share of starts, and fails where below."""
 READOUT = 0.05
 """Largest difference of a number that counts as read right: half of the last digit that an instrument shows."""
+READOUTS = {"balance": 0.1, "pH": 0.05, "EC": 5.0}
+"""The same where a display still moves after its value counts: by the digit that a balance may wander, and by a quarter
+and a half of the tolerances of pH and EC [uS/cm].
+"""
 POSITION_M, AXIS_RAD = 0.006, math.radians(10)
 """Largest errors of a located target: what the funnel of a socket still catches, and how far a seated tube leans."""
 KINDS = {bool: "condition", float: "readout", int: "readout", str: "occupancy"}
@@ -75,6 +86,18 @@ class Geometry:
 
 
 @dataclass(frozen=True, slots=True)
+class Skill:
+    """What operations of the bench's hands did when a kind was asked for first, with the system's numbers.
+
+    kinds  share of starts in which the operation did what it is for, by kind
+    doses  first amount stated over that of the reference executor
+    """
+
+    kinds: dict[str, Rate]
+    doses: Ratios | None
+
+
+@dataclass(frozen=True, slots=True)
 class Test:
     """One interface tested on its own.
 
@@ -84,6 +107,7 @@ class Test:
     silent   starts in which nothing was said at the interface
     sentence why the interface cannot be tested, where it cannot
     registered  whether the branch is registered that tests it
+    applicable  whether there is such an interface between this system and this bench
     """
 
     interface: Interface
@@ -93,10 +117,13 @@ class Test:
     silent: int = 0
     sentence: str = ""
     registered: bool = True
+    applicable: bool = True
 
     @property
-    def verdict(self) -> Literal["passes", "fails", "unclear", "unsupported", "untested"]:
+    def verdict(self) -> Literal["passes", "fails", "unclear", "unsupported", "untested", "not applicable"]:
         """Return what the test shows, whatever the missing starts may turn out to be."""
+        if not self.applicable:
+            return "not applicable"
         if not self.registered:
             return "untested"
         if self.sentence:
@@ -110,11 +137,12 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """The four tests, with the errors behind two of them; None where nothing was stated."""
+    """The four tests, with the errors behind three of them; None where nothing was stated, or nothing asked for."""
 
     tests: tuple[Test, ...]
     state: State | None
     geometry: Geometry | None
+    skill: Skill | None = None
 
     def of(self, interface: str) -> Test:
         """Return the test of one interface."""
@@ -127,17 +155,33 @@ def interface_tests(diagnosis: Diagnosis) -> Tests:
         "state": _recognised,
         "decision": _decided,
         "geometry": located,
-        "skill": _executed,
+        "skill": _worked if diagnosis.lent else _executed,
     }
     return Tests(
         tuple(_test(diagnosis, interface, checks[interface]) for interface in INTERFACES),
         _state([found for branch in diagnosis.of(BASE) if (found := branch.first("semantic"))]),
         _geometry([branch for branch in diagnosis.of(SOURCES["geometry"]) if branch.first("geometry")]),
+        _skill(diagnosis.of(_source(diagnosis, "skill"))) if diagnosis.lent else None,
     )
 
 
+def fails(passed: Rate) -> bool:
+    """Return whether a rate is surely below what passes."""
+    return passed.interval is not None and passed.interval.high < PASSING
+
+
+def _source(diagnosis: Diagnosis, interface: Interface) -> str:
+    """Return the branch in which an interface is tested."""
+    if interface != "skill" or not diagnosis.lent:
+        return SOURCES[interface]
+    given = diagnosis.of(GIVEN_DECISION)
+    return BASE if any(branch.status == "unsupported" for branch in given) or not given else GIVEN_DECISION
+
+
 def _test(diagnosis: Diagnosis, interface: Interface, check: Callable[[Branch], bool | None]) -> Test:
-    source = SOURCES[interface]
+    source = _source(diagnosis, interface)
+    if interface == "geometry" and diagnosis.lent:
+        return Test(interface, source, rate(()), 0, sentence=PLACELESS, applicable=False)
     branches = diagnosis.of(source)
     scored = [branch for branch in branches if branch.outcome is not None]
     found = [check(branch) for branch in scored]
@@ -192,6 +236,23 @@ def _executed(branch: Branch) -> bool | None:
     return branch.outcome is not None and branch.outcome.choice and branch.outcome.subgoal
 
 
+def _worked(branch: Branch) -> bool | None:
+    """Return whether every kind of operation that was chosen rightly did what it is for, the first time."""
+    found = firsts(branch.carried)
+    return all(entry.reached for entry in found.values()) if found else None
+
+
+def _skill(branches: Sequence[Branch]) -> Skill | None:
+    found = [firsts(branch.carried) for branch in branches if branch.outcome is not None]
+    kinds = dict.fromkeys(kind for entry in found for kind in entry)
+    if not kinds:
+        return None
+    return Skill(
+        {kind: rate(entry[kind].reached for entry in found if kind in entry) for kind in kinds},
+        ratios([ratio for branch in branches if (ratio := dose(branch.receipts)) is not None]),
+    )
+
+
 def _facts(receipt: dict[str, Any]) -> list[tuple[str, bool, float | None]]:
     """Return for each fact that there is its kind, whether it was stated right, and how far a number is off."""
     said = {fact["name"]: fact["value"] for fact in receipt["said"]}
@@ -200,7 +261,8 @@ def _facts(receipt: dict[str, Any]) -> list[tuple[str, bool, float | None]]:
         stated, true = said.get(fact["name"]), fact["value"]
         number = _number(stated) and _number(true)
         off = abs(stated - true) if number and stated is not None else None
-        right = off <= READOUT + 1e-9 if off is not None else type(stated) is type(true) and stated == true
+        most = READOUTS.get(fact["name"], READOUT)
+        right = off <= most + 1e-9 if off is not None else type(stated) is type(true) and stated == true
         found.append((KINDS.get(type(true), "occupancy"), right, off))
     return found
 
