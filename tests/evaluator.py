@@ -11,12 +11,27 @@ from typing import Any
 import numpy as np
 
 from labference.records import folder, strict
-from labference.tasks import find_task
+from labference.tasks import all_tasks, find_task
+from labference.truth.identity import FAST, PHYSICS
 
 WORDS = re.compile(
     r"seed|slot|stratum|instance|legal|answer|layout|identity|verdict|correct|chosen|choice|mass|subset|\bgoal|occup"
 )
 """Parts of names under which no tool may be given anything."""
+
+WET = "pouring-water"
+"""The task that stands for all of the wet bench where the simulated arm is tested; `test_fidelities` runs the others,
+one of which takes minutes of simulated time."""
+
+
+def laboratories() -> list[tuple[str, str]]:
+    """Return every task with every laboratory that runs it; of the wet ones, `WET` alone with the simulated arm."""
+    return [
+        (name, fidelity)
+        for name, task in all_tasks().items()
+        for fidelity in task.fidelities
+        if fidelity != PHYSICS or name == WET or FAST not in task.fidelities
+    ]
 
 
 def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

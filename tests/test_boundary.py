@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator import laboratories
 from labference.bench import deliver
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.policies.remote import arrays, convert, profile_file
 from labference.policies.remote.vla_eval import framed
 from labference.records.reader import read_run
-from labference.tasks import all_tasks
 from labference.truth.draw import TWINS, draw
 from labference.truth.measurement import QUANTITIES, SensorFault
 from labference.wire import JOINT, Goal, Observation, Refusal, codec
@@ -58,10 +58,7 @@ class Watched:
         return self.delivered[0].goal
 
 
-LABORATORIES = [(name, fidelity) for name, task in all_tasks().items() for fidelity in task.fidelities]
-
-
-@pytest.fixture(scope="module", params=LABORATORIES, ids="-".join)
+@pytest.fixture(scope="module", params=laboratories(), ids="-".join)
 def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """Run the reference executor, which wants no camera, and keep every delivery of one with all cameras."""
     name, fidelity = request.param

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from evaluator import secrets
+from evaluator import laboratories, secrets
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.bridge import Bridge, Terms
 from labference.bridge.ledger import digested
 from labference.bridge.plain import as_ndarray, dressed
 from labference.records.reader import Run, read_run
-from labference.tasks import all_tasks
 from labference.truth.identity import PHYSICS
 from labference.truth.measurement import SensorFault
 
@@ -44,7 +43,7 @@ TIMES = {"sim_time", "acquired", "waited_s", "budget", "limits", "parameters", "
 """Keys below which numbers are the clock's and the terms', which may equal a mass by chance."""
 
 
-@pytest.fixture(scope="module", params=[name for name, task in all_tasks().items() if PHYSICS in task.fidelities])
+@pytest.fixture(scope="module", params=[name for name, fidelity in laboratories() if fidelity == PHYSICS])
 def bench(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
     found = Laboratory(request.param)
     yield found

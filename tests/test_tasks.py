@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import Attempt
+from evaluator import laboratories
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.motion import home
@@ -33,8 +34,6 @@ from labference.wire import Observation, Operation, codec
 TASKS = all_tasks()
 EPISODES = 30
 Contract = TaskContract[Any, Any]
-
-LABORATORIES = [(name, fidelity) for name, task in TASKS.items() for fidelity in task.fidelities]
 
 every_task = pytest.mark.parametrize("contract", TASKS.values(), ids=TASKS.keys())
 weighings = pytest.mark.parametrize(
@@ -318,7 +317,7 @@ def test_removals_and_additions_are_legal_in_any_order(contract: Contract) -> No
 # --- in the laboratory
 
 
-@pytest.fixture(scope="module", params=LABORATORIES, ids="-".join)
+@pytest.fixture(scope="module", params=laboratories(), ids="-".join)
 def bench(request: pytest.FixtureRequest) -> Iterator[Laboratory]:
     name, fidelity = request.param
     found = Laboratory(name, fidelity=fidelity)
