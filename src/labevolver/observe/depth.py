@@ -172,7 +172,7 @@ def _left(reads: Sequence[Read], made: Sequence[Detection]) -> tuple[str, ...]:
     for each in reads:
         x, y, z = each.tube.pose.position
         if (x, y, z) not in taken:
-            why = "shows another name" if each.other or each.text else "cannot be read"
+            why = f"says {each.text!r} once more" if each.text else "cannot be read"
             told.append(f"The label of a tube at x = {x:.3f} m, y = {y:.3f} m {why}.")
     return tuple(told)
 

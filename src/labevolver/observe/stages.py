@@ -127,7 +127,7 @@ def on_plate(seen: View, station: Measured) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A tube, what its label was read to say, "" where it was not, and whether it shows a text that is none of those."""
+    """A tube, what its label was read to say, "" where it was not, and whether it shows print that is none of that."""
 
     tube: Measured
     text: str = ""
@@ -138,10 +138,10 @@ def read(seen: View, tube: Measured, texts: tuple[str, ...]) -> Read:
     """Return which of `texts` is printed on a tube; text tells the ends of one that lies."""
     ways = [tube.placed] if tube.ends else [tube.placed, wetware.turned(TUBE, tube.placed)]
     labels = [(printed.read_band(seen.frame, placed, texts), placed) for placed in ways]
-    told = [(label, placed) for label, placed in labels if label is not None]
-    legible = [(label, placed) for label, placed in told if label.legible]
+    legible = [(label, placed) for label, placed in labels if label is not None and label.legible]
     if not legible:
-        return Read(tube, other=bool(told) and seen.frame.camera == READING)
+        other = seen.frame.camera == READING and not printed.blank(seen.frame, tube.placed)
+        return Read(tube, other=other)
     label, placed = max(legible, key=lambda each: max(each[0].scores))
     return Read(replace(tube, placed=placed, ends=True), label.text)
 

@@ -24,6 +24,10 @@ OVER = 3
 """Pixels by which a label may be higher or lower than expected."""
 BLURRED = 0.9
 """Width of the blur of printed texts [pixels]: a camera pixel is as wide as an unrolled one or wider."""
+FACING = np.radians(48)
+"""How far around from what faces the camera print is seen well [rad]."""
+INK = 150.0
+"""Grey value up to which something is printed, where paper is 255."""
 CONTRAST = 9.0
 """Standard deviation of grey values below which nothing is printed, of 255."""
 LEGIBLE = 0.80
@@ -46,6 +50,15 @@ def read_band(frame: Frame, placed: Placed, texts: tuple[str, ...]) -> Label | N
     legible = best >= LEGIBLE and lead >= DISTINCT
     confidence = float(np.clip(best, 0.0, 1.0) * np.clip(lead / (2 * DISTINCT), 0.0, 1.0))
     return Label(texts[int(order[0])], confidence, legible, scores)
+
+
+def blank(frame: Frame, placed: Placed) -> bool:
+    """Return whether nothing is seen to be printed on the side of a tube that faces the camera."""
+    seen = unrolled(frame, placed)
+    if seen is None:
+        return False
+    facing = np.abs(np.linspace(-REACH, REACH, seen.shape[1])) < FACING
+    return not bool((seen[OVER + 3 : -OVER - 3, facing] < INK).any())
 
 
 def unrolled(frame: Frame, placed: Placed) -> np.ndarray | None:
