@@ -89,6 +89,10 @@ class Agent:
     def act(self, observation: Observation) -> Act:
         """Take in what came back, and return the next act that the gate admits."""
         self._take_in(observation)
+        return self._answer()
+
+    def _answer(self) -> Act:
+        """Return the next act that the gate admits, from what is believed."""
         exceptions: list[ExceptionLog] = []
         while True:
             proposal = self._propose(tuple(exceptions))

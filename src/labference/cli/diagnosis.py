@@ -46,13 +46,16 @@ def plan(
     ] = None,
     budget: Annotated[int | None, typer.Option(help="Control steps after the handoff (the task's).")] = None,
     policy_seed: PolicySeed = 0,
+    fidelity: Annotated[
+        str, typer.Option(help="physics, with the simulated arm, or fast, where a task has it.")
+    ] = "physics",
 ) -> None:
     """Register a diagnosis: its starts, pairs and branches, hashed before anything runs."""
     with one_sentence():
         from labference.records.strict import write_atomically
         from labference.report.tables import registration_table
         from labference.tasks import contract_digest, find_task
-        from labference.truth.diagnosis import BRANCHES, read, register, written
+        from labference.truth.diagnosis import read, register, written
         from labference.truth.identity import PlanError
 
         contract = find_task(task)
@@ -66,8 +69,9 @@ def plan(
             policy_seed=policy_seed,
             split=split,
             operations=after,
-            branches=("", *branch) if branch else BRANCHES,
+            branches=("", *branch) if branch else None,
             budget=budget,
+            fidelity=fidelity,
         )
         if out.exists() and read(out).sha256 != registration.sha256:
             raise PlanError(f"{out} holds another registration; choose another --out.")
