@@ -144,8 +144,17 @@ def _completion(summaries: Sequence[Summary]) -> tuple[Row, ...]:
 
 
 def _measured(summaries: Sequence[Summary]) -> tuple[Row, ...]:
-    names = dict.fromkeys(name for summary in summaries for name in summary.quantities)
-    return tuple(_row(summaries, name, "mean ± 95 % (episodes, SD)", partial(_quantity, name=name)) for name in names)
+    rows = []
+    for name in dict.fromkeys(name for summary in summaries for name in summary.quantities):
+        rows.append(_row(summaries, name, "mean ± 95 % (episodes)", partial(_quantity, name=name)))
+        if name.startswith("error "):
+            rows.append(_row(summaries, f"{name}, SD", "standard deviation", partial(_spread, name=name)))
+    return tuple(rows)
+
+
+def _spread(summary: Summary, name: str) -> str:
+    found = summary.quantities.get(name)
+    return "–" if found is None or found.deviation is None else f"{found.deviation:.3f}"
 
 
 def _quantity(summary: Summary, name: str) -> str:

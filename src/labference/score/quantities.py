@@ -52,12 +52,10 @@ class Mean:
     def __str__(self) -> str:
         if self.mean is None:
             return "unavailable (0)"
-        half, deviation = self.half, self.deviation
-        if half is None or deviation is None:
+        half = self.half
+        if half is None:
             return f"{written(self.mean, self.mean)} (1)"
-        finest = min(value for value in (half, deviation, 1.0) if value > 0)
-        numbers = [written(value, finest) for value in (self.mean, half, deviation)]
-        return f"{numbers[0]} ± {numbers[1]} ({len(self.values)}, SD {numbers[2]})"
+        return f"{written(self.mean, half)} ± {written(half, half)} ({len(self.values)})"
 
 
 def written(value: float, finest: float) -> str:
