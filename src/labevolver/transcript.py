@@ -20,6 +20,8 @@ from .supervise import Checkpoint
 
 AGENT = ""
 """Thing of a field that is the robot's own."""
+NOTHING: dict[str, Any] = {"moves": []}
+"""What is written of a trial that failed before the agent had seen anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,12 @@ class Transcript:
 def transcript(agent: Agent) -> dict[str, Any]:
     """Return what an agent kept of its trial as JSON values; without a trial there are no moves."""
     found = told(agent)
-    return {"moves": []} if found is None else {"moves": [], **plain(found)}
+    return NOTHING if found is None else {**NOTHING, **plain(found)}
 
 
-def parsed(data: object) -> Transcript:
-    """Return a transcript from its JSON values; raises `Malformed`."""
-    return read(Transcript, data, "The transcript")
+def parsed(data: object) -> Transcript | None:
+    """Return a transcript from its JSON values, or None where nothing was kept; raises `Malformed`."""
+    return None if data == NOTHING else read(Transcript, data, "The transcript")
 
 
 def told(agent: Agent) -> Transcript | None:

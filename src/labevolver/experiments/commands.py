@@ -112,6 +112,18 @@ def transfer(out: Out = Path("transfer"), n: N = 30, seed: Seed = 0, fidelity: F
     _go(out, lambda: pouring.transfer(out, n, seed, say, fidelity))
 
 
+def growth_(
+    out: Out = Path("growth"),
+    trials: Annotated[int, typer.Option("-n", "--trials", min=6, help="Trials of the stream.")] = 60,
+    seed: Seed = 0,
+    strength: Annotated[float, typer.Option(min=1.0, help="Trials in which an unused memory fades to 37 %.")] = 20.0,
+) -> None:
+    """Memory growth: one stream of mixed trials, met by memories that are kept in four ways."""
+    from . import growth
+
+    _go(out, lambda: growth.growth(out, trials, seed, say, strength))
+
+
 def run(
     task: Annotated[str, typer.Argument(help="A task of the wet bench: ph, ph-ec, pouring-water, ...")],
     out: Out = Path("labevolver-run"),
@@ -164,6 +176,7 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
         ("ph-ec", ph_ec_),
         ("pouring", pouring_),
         ("transfer", transfer),
+        ("growth", growth_),
     ):
         experiment.command(name)(command)
 

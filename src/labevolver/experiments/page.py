@@ -131,7 +131,8 @@ def _transcript(path: Path) -> tuple[Transcript | None, str]:
     if not path.exists():
         return None, "This system keeps no transcript; the records tell what it did."
     try:
-        return parsed(strict.read(path)), ""
+        found = parsed(strict.read(path))
+        return found, "" if found else "It failed before the agent had seen anything."
     except (Malformed, ValueError) as error:
         return None, f"The transcript cannot be read: {error}"
 

@@ -89,7 +89,7 @@ class Remembered:
 def remembered(bank: Bank, name: str, anchor: str) -> Remembered:
     """Return a bank's growth and entries, the best first; undone operations count as if they had never been."""
     log, undone = bank.log(), bank.undone()
-    moments, scores = _replayed(log, undone)
+    moments, scores = replayed(log, undone)
     entries = sorted(bank.entries(ended=True), key=lambda each: (bool(each.ended), -each.score, each.id))
     highest = max((score for points in scores.values() for _, score in points), default=1.0)
     layers, rows, columns = _areas(moments)
@@ -108,8 +108,8 @@ def remembered(bank: Bank, name: str, anchor: str) -> Remembered:
     )
 
 
-def _replayed(log: Sequence[Logged], undone: set[int]) -> tuple[list[Moment], dict[str, list[tuple[int, float]]]]:
-    """Fold a log trial by trial: return what each did, and each entry's score by trial number."""
+def replayed(log: Sequence[Logged], undone: set[int]) -> tuple[list[Moment], dict[str, list[tuple[int, float]]]]:
+    """Fold a log trial by trial; return what each did, and each entry's score by trial number."""
     entries: Entries = {}
     moments: list[Moment] = []
     scores: dict[str, list[tuple[int, float]]] = {}
