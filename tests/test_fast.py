@@ -110,7 +110,7 @@ def test_mass_is_conserved_over_a_day_at_the_bench() -> None:
         carry_out(world, "rinse_probe")
         carry_out(world, "return_probe")
     assert world.plumbing.total == pytest.approx(before, abs=1e-12)
-    assert world.held() == ""
+    assert world.things.held() == ""
 
 
 @pytest.mark.parametrize("when", [1, 2, 4, 5])
@@ -140,11 +140,11 @@ def test_a_checkpoint_between_operations_continues_bit_for_bit(when: int) -> Non
 
 def test_what_cannot_be_done_leaves_the_bench_as_it_is_and_takes_a_moment() -> None:
     world, _ = prepared("ph")
-    before = dict(world.where), list(world.touch), world.plumbing.masses
+    before = dict(world.things.where), list(world.things.touch), world.plumbing.masses
     for kind, item in (("pour", "acid"), ("place", "acid"), ("measure", "probe"), ("rinse_probe", "probe")):
         blocks = carry_out(world, kind, item)
         assert sum(block.ticks for block in blocks) == 5
-    assert (dict(world.where), list(world.touch), world.plumbing.masses) == before
+    assert (dict(world.things.where), list(world.things.touch), world.plumbing.masses) == before
 
 
 def test_a_silenced_balance_does_not_stop_a_pour_for_ever() -> None:
@@ -472,4 +472,6 @@ def test_a_record_shows_a_tube_lean_while_it_pours(labs: Any, tmp_path: Path) ->
     tube = run.channels.items.index("water")
     leans = [np.abs(block.pose[:, tube, 4:6]).max(axis=1) for block in run.blocks() if block.tick >= 0]
     steps = [np.abs(np.diff(lean)).max() for lean in leans if lean.max() > 0 and len(lean) > 40]
-    assert steps and all(0 < step < 2500 for step in steps), "it turns from tick to tick, and never faster than a hand does"
+    assert steps and all(0 < step < 2500 for step in steps), (
+        "it turns from tick to tick, and never faster than a hand does"
+    )

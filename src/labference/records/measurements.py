@@ -1,8 +1,9 @@
 """Per-tick measurements in a compact file: differences along time of what changes, byte planes, deflate.
 
-File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), ticks, control mask with
-pressed keys, and generation per block, then the deflated fields in the order of `Block`; liquid and samples only where
-the laboratory has them. A frame holds about a second, so a kill loses at most that.
+File: 4 bytes magic, then frames. Frame: a header (payload size, first tick, number of blocks), per block its ticks, a
+word of control mask, pressed keys and rows without a flow, and its generation, then the deflated fields in the order
+of `Block`; liquid and samples only where the laboratory has them. A frame holds about a second, so a kill loses at
+most that.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ FRAME_TICKS = 500
 FIELDS = ("pose", "speed", "touch", "opening", "force")
 WET = ("liquid", "sample")
 PER_BLOCK = ("ticks", "control", "generation")
-KEYS = 8
-"""Bits of a control mask; the keys that were pressed are above."""
+KEYS, STILL, MOST_STILL = 8, 16, 0xFFFF
+"""First bits of the keys that were pressed, and of the rows without a flow, above a control mask; most rows told."""
 _HEAD = struct.Struct("<IiI")
 
 
@@ -49,8 +50,7 @@ class MeasurementWriter:
         """Write the frame under way to the disk."""
         if not self._blocks:
             return
-        rows = [(block.ticks, block.control | block.pressed << KEYS, block.generation) for block in self._blocks]
-        table = np.array(rows, dtype="<u4")
+        table = np.array([(block.ticks, _word(block), block.generation) for block in self._blocks], dtype="<u4")
         payload = zlib.compress(b"".join(_fields(self._blocks)), level=1)
         self._file.write(_HEAD.pack(len(payload), self._blocks[0].tick, len(table)))
         self._file.write(table.tobytes())
@@ -62,6 +62,10 @@ class MeasurementWriter:
         """Write what is left and close the file."""
         self.flush()
         self._file.close()
+
+
+def _word(block: Block) -> int:
+    return block.control | block.pressed << KEYS | min(block.still, MOST_STILL) << STILL
 
 
 def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
@@ -143,10 +147,12 @@ def _split(tick: int, table: np.ndarray, data: bytes, channels: Channels) -> Ite
     liquid = next(wet) if channels.vessels else [NO_LIQUID] * len(table)
     sample = next(wet) if channels.meters else [NO_SAMPLE] * len(table)
     start = 0
-    for (length, control, generation), *standing in zip(table.tolist(), fixtures, liquid, sample, strict=True):
+    for (length, word, generation), *standing in zip(table.tolist(), fixtures, liquid, sample, strict=True):
         rows = slice(start, start + length)
         pose, speed, touch, opening, force = (array[rows] for array in per_tick)
         where, held, dipped = standing
-        keys, control = divmod(control, 1 << KEYS)
-        yield Block(tick + start, pose, speed, touch, opening, force, where, control, generation, held, dipped, keys)
+        acts, keys, still = word & (1 << KEYS) - 1, word >> KEYS & (1 << STILL - KEYS) - 1, word >> STILL
+        yield Block(
+            tick + start, pose, speed, touch, opening, force, where, acts, generation, held, dipped, keys, still
+        )
         start += length

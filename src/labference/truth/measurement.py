@@ -77,6 +77,7 @@ class Block:
     sample    (m, 4) float64: what the tip of each meter is in at the end of the block: pH, conductivity [uS/cm],
               temperature [C], and the index of the vessel, -1 in the air
     pressed   mask of the cells whose tare key was pressed just before the first row
+    still     rows at the end through which no liquid moved, as far as that is known
     """
 
     tick: int
@@ -91,6 +92,7 @@ class Block:
     liquid: np.ndarray = field(default_factory=lambda: NO_LIQUID)
     sample: np.ndarray = field(default_factory=lambda: NO_SAMPLE)
     pressed: int = 0
+    still: int = 0
 
     @property
     def ticks(self) -> int:

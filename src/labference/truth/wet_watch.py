@@ -127,16 +127,21 @@ class WetWatch:
             return []
         events: list[Flowed] = []
         due = None if self._changed is None else self._changed + self._quiet
-        if due is not None and due < block.end and (due < block.tick or (block.liquid == last).all()):
+        same = np.array_equal(block.liquid, last)
+        if due is not None and due < (block.end if same else block.tick):
             events = self._settled(due, last)
-            self._before, self._changed = last, None
-        if (block.liquid != last).any():
-            self._changed = block.end
+            self._changed = None
+        if same:
+            return events
+        self._changed = block.end - block.still
+        if block.still > self._quiet:
+            events += self._settled(self._changed + self._quiet, block.liquid)
+            self._changed = None
         return events
 
     def _settled(self, tick: int, now: np.ndarray) -> list[Flowed]:
         assert self._before is not None  # known since the first block
-        grams = (now - self._before) * MASS
+        grams, self._before = (now - self._before) * MASS, now
         names = self._channels.vessels
         events: list[Flowed] = []
         order = np.argsort(grams[:-1], kind="stable")

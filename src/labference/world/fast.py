@@ -17,63 +17,58 @@ import numpy as np
 from ..truth.contract import port_readings, ports_of, read_ports
 from ..truth.filling import WetSetup
 from ..truth.measurement import (
-    FIRST_SURFACE,
-    LEFT,
     LENGTH,
     MASS,
     OK,
     POLICY,
-    RIGHT,
-    SPEED,
     STATUSES,
     TURN,
     Block,
     Dipped,
-    Pose,
     Readout,
     Rearrangement,
     Setup,
 )
 from ..wire import Operation
-from ..wire.action import STROKE
 from ..wire.observation import Reading, RobotState, Senses
 from ..wire.panda import HOME
-from .fast_hands import UPRIGHT, FastHands, Where
+from .fast_hands import FastHands
+from .fast_rows import DOWN, Where, grid, path, speeds
+from .fast_things import Load, Things
 from .faults import SetupError
 from .inventory import channels_of, take_stock
 from .parts import Part
 from .parts.balance import CAPACITY, FLOOR, GRAVITY, QUANTUM, TAU, CellState
 from .wet.chance import Stream, frozen, thawed
 from .wet.dosing import holds, needed
-from .wet.plumbing import Placed, Plumbing, PlumbingState
+from .wet.plumbing import Plumbing, PlumbingState
 from .wet.port import PortState
 from .wet.pour import LONGEST_STEP
 from .wet.timing import TIMINGS
 
 TIMESTEP = 0.05
 """Length of a tick [s]: one control period at 20 Hz."""
-STRIDE, LONGEST = 20, 200
+STRIDE, LONGEST = 20, 600
 """Most ticks of a block while a tested system waits, who is told of news at its end, and while hands work."""
-MIXING, UNMIXED = 20, 0.01
-"""Most ticks of a block while more than this share of a liquid is not mixed: a meter reads one sample per block."""
+MIXING = 20
+"""Ticks of a block while what surrounds a dipped probe changes: its meter reads one sample per block."""
 ZEROING, SETTLING = 4, 60
 """Ticks over which empty load cells are averaged, and after which a bench counts as prepared."""
-PARKED = (0.35, 0.0, 0.45)
-"""Position of an empty hand that is not told where to go [m]."""
 HANDS = 5
 """Keeps the draws of times and failures apart from those of the liquids."""
-DOWN = (0.0, 1.0, 0.0, 0.0)
-"""Orientation of a hand that points down, wxyz."""
 GAIN = 1.0 - math.exp(-TIMESTEP / TAU)
 """Share of a change that the filter of a balance follows in one tick."""
 _SUBSTEPS = round(TIMESTEP / LONGEST_STEP)
-_HELD = 1 << LEFT | 1 << RIGHT
+_RESTING = np.zeros((64, 2), np.int32)
 
 
 class Activity(Protocol):
-    """Something that goes on from tick to tick."""
+    """What a hand does from tick to tick with an `item`, which it holds at `height` [m] of its axis."""
 
-    def tick(self, world: FastWorld, shown: float | None) -> bool:
+    item: str
+    height: float
+
+    def tick(self, things: Things, shown: float | None) -> bool:
         """Do what is due after a tick at whose end the balance showed `shown` [g]; return whether it goes on."""
         ...
 
@@ -99,6 +94,19 @@ class FastCheckpoint:
     stream: Stream
 
 
+class _Passed(NamedTuple):
+    """What came of ticks in which something went on.
+
+    forces  on the load cells, one row per tick [N]
+    trail   where the item was that moved, one per tick; empty where none did
+    still   ticks at the end through which no liquid moved
+    """
+
+    forces: list[list[float]]
+    trail: list[Where]
+    still: int
+
+
 class FastWorld:
     """A laboratory of `parts` without an arm, advanced `TIMESTEP` at a time."""
 
@@ -114,18 +122,16 @@ class FastWorld:
         self.stock = take_stock(parts)
         self.channels = channels_of(self.stock, TIMESTEP)
         self.model_digest = hashlib.sha256(repr((parts, self.channels, sorted(TIMINGS.items()))).encode()).hexdigest()
+        self.things = Things(self.stock, self.channels)
         self._tips = [item for item, meter in self.stock.tips if meter]
         self._stirrers = [item for item, meter in self.stock.tips if not meter]
         self.plumbing = Plumbing(tuple(self.stock.cups), len(self._tips))
-        self._pans = [self._surface_of(body) for _, body, _ in self.stock.cells]
         self._setup: Setup = WetSetup({}, {}, {})
         self.activity: Activity | None = None
-        self.then: dict[str, Where] | None = None
+        self._before: Where | None = None
         self.zero: dict[str, float] = {}
         self.tick = 0
         self.dipped: tuple[Dipped, ...] = ()
-        self.tool: tuple[float, float, float] = PARKED
-        self.opening: tuple[float, float] = (STROKE, STROKE)
         self._readouts: tuple[Readout, ...] = ()
         self._pressed = 0
 
@@ -137,7 +143,7 @@ class FastWorld:
     @property
     def command(self) -> np.ndarray:
         """Return joint targets [rad], which nothing follows, and the gripper opening [m] in force, (8,)."""
-        return np.array([*HOME, self.opening[1]])
+        return np.array([*HOME, self.things.opening[1]])
 
     @property
     def setup(self) -> Setup:
@@ -153,14 +159,15 @@ class FastWorld:
         self._setup = replace(setup, faults=())
         self._lay_out(setup)
         self.plumbing.fill(WetSetup({}, {}, {}))
-        aside = {item: self.touch[index] for index, item in enumerate(self.channels.items) if item in setup.on_cell}
-        for item in aside:
-            self.touch[self.channels.items.index(item)] = 0
-        empty = np.full((ZEROING, len(self._cells)), self._forces(), np.float32)
+        touch = self.things.touch
+        aside = {self.things.column(item): touch[self.things.column(item)] for item in setup.on_cell}
+        for column in aside:
+            touch[column] = 0
+        empty = np.full((ZEROING, len(self._cells)), self._forces(self.things.loads()), np.float32)
         for index, (name, cell) in enumerate(zip(self.channels.cells, self._cells, strict=True)):
             self.zero[name] = cell.zero(empty[:, index])
-        for item, touch in aside.items():
-            self.touch[self.channels.items.index(item)] = touch
+        for column, before in aside.items():
+            touch[column] = before
         self._fill(setup)
         self.tick = -SETTLING
         block, _ = self.step(self.command, SETTLING)
@@ -176,22 +183,39 @@ class FastWorld:
         del command
         if steps < 1:
             raise ValueError(f"A step takes at least 1 tick, not {steps!r}.")
-        first, pressed = self.tick, self._pressed
-        placed = self._placed()
-        calm = self.activity is None and self.plumbing.calm(placed)
-        if calm and self.plumbing.unmixed > UNMIXED:
-            steps = min(steps, MIXING)
-        rows = _Rows(self)
-        force = np.empty((steps, len(self._cells)), np.float32)
-        done = steps if calm else self._busy(rows, force, steps)
+        first, things = self.tick, self.things
+        calm = self.activity is None and self.calm()
+        steps = min(steps, self._even()) if calm else steps
+        still, pose, touch, opening = steps, things.poses(), np.array(things.touch, np.uint16), things.openings()
+        n = len(self.channels.items)
+        speed = _RESTING[:n]
         if calm:
-            force[:] = self._forces()
-            self._flow(steps * TIMESTEP, placed)
-        force = force[:done]
+            force = np.full((steps, len(self._cells)), self._forces(things.loads()), np.float32)
+            still -= self._flow(steps * TIMESTEP)
+        else:
+            before, activity = self._before, self.activity
+            passed = self._busy(steps)
+            steps, still = len(passed.forces), passed.still
+            force = np.array(passed.forces, np.float32)
+            if activity is not None:
+                pose, speed = _moved(pose, passed.trail, before, things.column(activity.item), activity.height)
         self._silence(first, force)
-        block = rows.block(done, force, control, self._liquid(), self.plumbing.samples(), pressed)
+        block = Block(
+            tick=first,
+            pose=np.broadcast_to(pose, (steps, n + 1, 7)),
+            speed=np.broadcast_to(speed, (steps, n, 2)),
+            touch=np.broadcast_to(touch, (steps, n + 1)),
+            opening=np.broadcast_to(opening, (steps, 2)),
+            force=force,
+            fixtures=things.fixtures,
+            control=control,
+            liquid=self._liquid(),
+            sample=self._sample(),
+            pressed=self._pressed,
+            still=still,
+        )
         self._pressed = 0
-        self.tick = first + done
+        self.tick = first + steps
         self._readouts = tuple(cell.update(force[:, index]) for index, cell in enumerate(self._cells))
         self.dipped = read_ports(self._ports, block)
         return block, self._readouts
@@ -222,18 +246,29 @@ class FastWorld:
 
     def now(self) -> Block:
         """Return what is so at this instant, one row."""
-        force = np.full((1, len(self._cells)), self._forces(), np.float32)
+        things, n = self.things, len(self.channels.items)
+        force = np.array([self._forces(things.loads())], np.float32)
         self._silence(self.tick, force)
-        return _Rows(self).block(1, force, POLICY, self._liquid(), self.plumbing.samples(), 0)
+        return Block(
+            tick=self.tick,
+            pose=things.poses()[None],
+            speed=_RESTING[:n][None],
+            touch=np.array([things.touch], np.uint16),
+            opening=things.openings()[None],
+            force=force,
+            fixtures=things.fixtures,
+            liquid=self._liquid(),
+            sample=self._sample(),
+        )
 
     def sense(self, cameras: tuple[str, ...] = (), depth: bool = False, readings: bool = False) -> Senses:
         """Return where the hand is and what the instruments' data ports show at this instant; there is no camera."""
         del depth
         if cameras:
             raise KeyError(f"No camera {cameras[0]!r} in the fast laboratory; it has none.")
-        tool = _grid(self.tool, DOWN)[0]
-        shown = np.concatenate((tool[:3] / round(1 / LENGTH), tool[3:] / round(1 / TURN)))
-        opening = round(self.opening[0] / LENGTH) / round(1 / LENGTH)
+        tool = grid(self.things.tool, DOWN)
+        shown = np.array([*(n / round(1 / LENGTH) for n in tool[:3]), *(n / round(1 / TURN) for n in tool[3:])])
+        opening = round(self.things.opening[0] / LENGTH) / round(1 / LENGTH)
         robot = RobotState(np.array(HOME), np.zeros(7), opening, shown, self.command)
         return Senses(self.time, robot, readings=self._readings() if readings else ())
 
@@ -245,10 +280,10 @@ class FastWorld:
             self.model_digest,
             self._setup,
             self.tick,
-            tuple(self.where[item] for item in self.channels.items),
-            tuple(self.touch),
-            self.tool,
-            self.opening,
+            tuple(self.things.where[item] for item in self.channels.items),
+            tuple(self.things.touch),
+            self.things.tool,
+            self.things.opening,
             self.plumbing.state(),
             tuple(cell.state() for cell in self._cells),
             self._readouts,
@@ -268,8 +303,9 @@ class FastWorld:
         self._lay_out(checkpoint.setup)
         self._fill(checkpoint.setup)
         self._setup, self.tick = checkpoint.setup, checkpoint.tick
-        self.where = dict(zip(self.channels.items, checkpoint.where, strict=True))
-        self.touch, self.tool, self.opening = list(checkpoint.touch), checkpoint.tool, checkpoint.opening
+        things = self.things
+        things.put(dict(zip(self.channels.items, checkpoint.where, strict=True)))
+        things.touch, things.tool, things.opening = list(checkpoint.touch), checkpoint.tool, checkpoint.opening
         self.plumbing.load(checkpoint.plumbing)
         for cell, state in zip(self._cells, checkpoint.cells, strict=True):
             cell.load(state)
@@ -289,48 +325,7 @@ class FastWorld:
 
     def calm(self) -> bool:
         """Return whether no liquid moves by itself."""
-        return self.plumbing.calm(self._placed())
-
-    def held(self) -> str:
-        """Return the item in the hand, "" for none."""
-        return next((item for item, touch in zip(self.channels.items, self.touch, strict=False) if touch & _HELD), "")
-
-    def fixture(self, name: str) -> Pose:
-        """Return where a fixture stands."""
-        return self._setup.fixtures[name]
-
-    def bit(self, surface: str) -> int:
-        """Return the touch mask of a surface."""
-        return 1 << (FIRST_SURFACE + self.channels.surfaces.index(surface))
-
-    def grip(self, item: str, height: float) -> None:
-        """Close the fingers on an item at `height` [m] of its axis, where it stands."""
-        self.touch[self.channels.items.index(item)] |= _HELD
-        x, y, z = self.where[item].at
-        self.tool = (x, y, z + height)
-        self.opening = (2 * self.stock.grips[item], 0.0)
-
-    def lift(self, item: str, where: Where, height: float) -> None:
-        """Carry a held item to `where`; the hand is at `height` [m] of its axis."""
-        self.touch[self.channels.items.index(item)] = _HELD
-        self.move(item, where, height)
-
-    def move(self, item: str, where: Where, height: float) -> None:
-        """Put a held item elsewhere."""
-        self.where[item] = where
-        (x, y, z), (ax, ay, az) = where.at, where.axis
-        self.tool = (x + height * ax, y + height * ay, z + height * az)
-
-    def lower(self, item: str, where: Where, surface: str, height: float) -> None:
-        """Stand a held item on a surface; the fingers still hold it."""
-        self.move(item, where, height)
-        self.touch[self.channels.items.index(item)] = _HELD | self.bit(surface)
-
-    def release(self, item: str) -> None:
-        """Open the fingers around an item that stands, and go away."""
-        self.touch[self.channels.items.index(item)] &= ~_HELD
-        self.opening = (STROKE, STROKE)
-        self.tool = PARKED
+        return self.plumbing.calm(self.things.placed)
 
     # --- inside
 
@@ -347,17 +342,8 @@ class FastWorld:
 
     def _lay_out(self, setup: Setup) -> None:
         """Stand everything where it starts, with fresh instruments."""
-        self.activity = self.then = None
-        self.where = {name: Where((pose.x, pose.y, pose.z), UPRIGHT, pose.yaw) for name, pose in setup.items.items()}
-        self._fixtures = np.array([_grid((p.x, p.y, p.z), _turn(p.yaw))[0] for p in self._fixed(setup)], np.int32)
-        self._fixtures = self._fixtures.reshape(-1, 7)
-        self._stands = {
-            name: (pose.x, pose.y, pose.z)
-            for name, pose in zip(self.channels.fixtures, self._fixed(setup), strict=True)
-        }
-        self.touch = [self.bit(self._below(item, setup)) for item in self.channels.items] + [0]
-        self.tool, self.opening = PARKED, (STROKE, STROKE)
-        self._masses = [setup.masses.get(item, self.stock.bodies[item].mass) for item in self.channels.items]
+        self.activity = self._before = None
+        self.things.lay_out(setup)
         self._cells = tuple(electronics(TIMESTEP) for _, _, electronics in self.stock.cells)
         self._ports: Any = ports_of(self._parts, TIMESTEP, setup)
         self._pressed = 0
@@ -370,79 +356,66 @@ class FastWorld:
         except ValueError as error:
             raise SetupError(str(error)) from error
 
-    def _fixed(self, setup: Setup) -> list[Pose]:
-        return [setup.fixtures[name] for name in self.channels.fixtures]
+    def _even(self) -> int:
+        """Return for how many ticks a meter may read one sample: its tip stays in a liquid that hardly changes."""
+        where = self.things.where
+        steady = self.plumbing.even(self.things.placed, [where[item].at for item in self._tips])
+        if steady is None:
+            return self.longest
+        spread, aired = steady
+        # A liquid that takes up CO2 during a tick is another one from that tick on.
+        due = math.ceil(aired / TIMESTEP - 1e-6) - 1
+        return min(self.longest, max(MIXING, int(min(spread, 1e3) / TIMESTEP)), due if due > 0 else self.longest)
 
-    def _surface_of(self, body: str) -> str:
-        return next(name for name, bodies in self.stock.surfaces.items() if body in bodies)
+    def _flow(self, seconds: float, substeps: int = 1) -> bool:
+        """Let liquids go on; return whether a mass changed."""
+        where = self.things.where
+        tips = tuple([where[item].at for item in self._tips])
+        stirrers = tuple([where[item].at for item in self._stirrers])
+        return self.plumbing.step(seconds, self.things.placed, tips, stirrers, substeps)
 
-    def _below(self, item: str, setup: Setup) -> str:
-        """Return the surface that an item stands on: that of the nearest fixture, the pan where it has one."""
-        at = setup.items[item]
-        nearest = min(
-            self.channels.fixtures,
-            key=lambda name: math.hypot(setup.fixtures[name].x - at.x, setup.fixtures[name].y - at.y),
-        )
-        pans = [body for _, body, _ in self.stock.cells if self.stock.mounted.get(body) == nearest]
-        return self._surface_of(pans[0] if pans else nearest)
-
-    def _placed(self) -> list[Placed]:
-        """Return where every vessel is."""
-        where, stands = self.where, self._stands
-        return [
-            Placed(where[name].at, where[name].axis) if name in where else Placed(stands[name], UPRIGHT)
-            for name in self.channels.vessels
-        ]
-
-    def _flow(self, seconds: float, placed: list[Placed], substeps: int = 1) -> None:
-        where = self.where
-        tips = tuple(where[item].at for item in self._tips)
-        stirrers = tuple(where[item].at for item in self._stirrers)
-        self.plumbing.step(seconds, placed, tips, stirrers, substeps)
-
-    def _busy(self, rows: _Rows, force: np.ndarray, steps: int) -> int:
-        """Let time pass tick by tick while something goes on; return how many ticks passed."""
+    def _busy(self, steps: int) -> _Passed:
+        """Let time pass tick by tick while something goes on, up to its end."""
+        plumbing, where, placed, activity = self.plumbing, self.things.where, self.things.placed, self.activity
         glimpse = _Glimpse(self._cells[0].state()) if self._cells else None
-        loads = self._loads()
-        for index in range(steps):
-            rows.keep(self)
-            force[index] = self._forces(loads)
-            placed = self._placed()
-            self._flow(TIMESTEP, placed, 1 if self.plumbing.calm(placed) else _SUBSTEPS)
-            self.tick += 1
-            self.then = None
-            if self.activity is None:
+        loads, forces = self.things.loads(), list[list[float]]()
+        trail, last = list[Where](), 0
+        while len(forces) < steps:
+            calm = plumbing.calm(placed)
+            ticks = steps - len(forces) if calm and activity is None else 1
+            row = self._forces(loads)
+            if activity is not None:
+                trail.append(where[activity.item])
+            if self._flow(ticks * TIMESTEP, 1 if calm else _SUBSTEPS):
+                last = len(forces) + 1
+            forces += [row] * ticks
+            if activity is None:
                 continue
-            blind = bool(self._setup.faults) and bool(np.isnan(self._silenced(self.tick - 1, force[index])))
-            shown = None if glimpse is None or blind else glimpse.look(float(force[index, 0]))
-            self.then = dict(self.where)
-            if not self.activity.tick(self, shown):
-                self.activity = self.then = None
-                return index + 1
-        return steps
+            if not activity.tick(self.things, self._shown(glimpse, self.tick + len(forces) - 1, row)):
+                self.activity = activity = None
+                break
+        self._before = None if activity is None else trail[-1]
+        return _Passed(forces, trail, len(forces) - last)
 
-    def _silenced(self, tick: int, row: np.ndarray) -> float:
-        copy = row[None].copy()
-        self._silence(tick, copy)
-        return float(copy[0, 0])
+    def _shown(self, glimpse: _Glimpse | None, tick: int, row: list[float]) -> float | None:
+        """Return what the first balance shows [g] after a tick under the forces of `row`, None where nothing."""
+        if glimpse is None:
+            return None
+        if self._setup.faults:
+            force = np.array([row], np.float32)
+            self._silence(tick, force)
+            if np.isnan(force[0, 0]):
+                return None
+        return glimpse.look(float(np.float32(row[0])))
 
-    def _forces(self, loads: list[_Load] | None = None) -> list[float]:
+    def _forces(self, loads: list[Load]) -> list[float]:
         """Return the upward force on each load cell [N]: what rests on its pan, and the push of a stream."""
-        plumbing = self.plumbing
-        return [
-            GRAVITY * (load.still + sum(plumbing.held(v) + plumbing.pushes.get(v, 0.0) for v in load.vessels))
-            for load in (loads or self._loads())
-        ]
-
-    def _loads(self) -> list[_Load]:
-        """Return what rests on each pan."""
-        names, found = self.channels.vessels, []
-        for (_, body, _), surface in zip(self.stock.cells, self._pans, strict=True):
-            bit = self.bit(surface)
-            on = [i for i, touch in enumerate(self.touch[:-1]) if touch & bit and not touch & _HELD]
-            still = self.stock.bodies[body].mass + sum(self._masses[i] for i in on)
-            items = (self.channels.items[i] for i in on)
-            found.append(_Load(still, tuple(names.index(item) for item in items if item in names)))
+        held, pushes, found = self.plumbing.held, self.plumbing.pushes, []
+        for still, vessels in loads:
+            poured = 0.0
+            for vessel in vessels:
+                poured += held(vessel) + pushes.get(vessel, 0.0)
+            found.append(GRAVITY * (still + poured))
         return found
 
     def _silence(self, first: int, force: np.ndarray) -> None:
@@ -454,6 +427,9 @@ class FastWorld:
 
     def _liquid(self) -> np.ndarray:
         return np.rint(self.plumbing.grams() / MASS).astype(np.int64)
+
+    def _sample(self) -> np.ndarray:
+        return self.plumbing.samples()[: len(self.channels.meters)]
 
     def _readings(self) -> tuple[Reading, ...]:
         cells = tuple(
@@ -470,63 +446,19 @@ class FastWorld:
         return cells + port_readings(self.channels.meters, self.dipped, TIMESTEP)
 
 
-class _Load(NamedTuple):
-    """What rests on a pan: mass that does not change [kg], and indices of vessels."""
+def _moved(
+    pose: np.ndarray, trail: list[Where], before: Where | None, column: int, height: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of poses and speeds in which one thing and the hand, at `height` [m] of its axis, go along `trail`.
 
-    still: float
-    vessels: tuple[int, ...]
-
-
-class _Rows:
-    """Collect the rows of a block: one that repeats, or one per tick while something moves."""
-
-    def __init__(self, world: FastWorld) -> None:
-        self._world, self._tick = world, world.tick
-        self._still = _poses(world)
-        self._moving: list[np.ndarray] = []
-        self._speeds: list[np.ndarray] = []
-        self._touch = np.array(world.touch, np.uint16)
-        self._opening = np.array([round(value / LENGTH) for value in world.opening], np.int32)
-        # A copy: hands write into `where`, and what is compared with itself has never moved.
-        self._before = dict(world.where if world.then is None else world.then)
-
-    def keep(self, world: FastWorld) -> None:
-        """Take down where things are at the beginning of a tick, and how fast they got there."""
-        pose, speed = self._still, np.zeros((len(world.channels.items), 2), np.int32)
-        moved = [item for item in world.where if world.where[item] is not self._before[item]]
-        if moved:
-            pose = (self._moving[-1] if self._moving else self._still).copy()
-            for item in moved:
-                index, now, then = world.channels.items.index(item), world.where[item], self._before[item]
-                pose[index] = _row(now)
-                speed[index] = _speed(then, now)
-            pose[-1] = _grid(world.tool, DOWN)[0]
-            self._before = dict(world.where)
-        elif self._moving:
-            pose = self._moving[-1]
-        self._moving.append(pose)
-        self._speeds.append(speed)
-
-    def block(
-        self, ticks: int, force: np.ndarray, control: int, liquid: np.ndarray, sample: np.ndarray, pressed: int
-    ) -> Block:
-        """Return the block."""
-        n = len(self._world.channels.items)
-        pose = np.array(self._moving) if self._moving else np.broadcast_to(self._still, (ticks, n + 1, 7))
-        speed = np.array(self._speeds) if self._speeds else np.broadcast_to(_STILL[:n], (ticks, n, 2))
-        return Block(
-            tick=self._tick,
-            pose=pose,
-            speed=speed,
-            touch=np.broadcast_to(self._touch, (ticks, n + 1)),
-            opening=np.broadcast_to(self._opening, (ticks, 2)),
-            force=force,
-            fixtures=self._world._fixtures,
-            control=control,
-            liquid=liquid,
-            sample=sample[: len(self._world.channels.meters)],
-            pressed=pressed,
-        )
+    `before` is where the thing was a tick earlier, None where it was at rest.
+    """
+    poses = np.repeat(pose[None], len(trail), axis=0)
+    thing, hand = path(trail, height)
+    poses[1:, column], poses[1:, -1] = thing[1:], hand[1:]
+    speed = np.zeros((len(trail), len(pose) - 1, 2), np.int32)
+    speed[:, column] = speeds([before or trail[0], *trail], TIMESTEP)
+    return poses, speed
 
 
 class _Glimpse:
@@ -542,42 +474,3 @@ class _Glimpse:
         if not FLOOR <= self._filtered <= CAPACITY:
             return None
         return round((self._filtered - self._tare) / QUANTUM) / round(1 / QUANTUM)
-
-
-_STILL = np.zeros((64, 2), np.int32)
-
-
-def _poses(world: FastWorld) -> np.ndarray:
-    rows = [_row(world.where[item]) for item in world.channels.items]
-    return np.array([*rows, _grid(world.tool, DOWN)[0]], np.int32)
-
-
-def _row(where: Where) -> np.ndarray:
-    return _grid(where.at, _turn(where.yaw) if where.axis == UPRIGHT else _lean(where.axis))[0]
-
-
-def _turn(yaw: float) -> tuple[float, float, float, float]:
-    """Return the wxyz quaternion of a turn about the vertical, w >= 0."""
-    w, z = math.cos(yaw / 2), math.sin(yaw / 2)
-    return (w, 0.0, 0.0, z) if w >= 0 else (-w, 0.0, 0.0, -z)
-
-
-def _lean(axis: tuple[float, float, float]) -> tuple[float, float, float, float]:
-    """Return the quaternion of the shortest turn that brings the vertical to `axis`."""
-    x, y, z = axis
-    w = math.sqrt(max(0.0, (1.0 + z) / 2))
-    if w < 1e-9:
-        return 0.0, 1.0, 0.0, 0.0
-    return w, -y / (2 * w), x / (2 * w), 0.0
-
-
-def _grid(at: tuple[float, float, float], turn: tuple[float, float, float, float]) -> np.ndarray:
-    numbers = [round(value / LENGTH) for value in at] + [round(value / TURN) for value in turn]
-    return np.array([numbers], np.int32)
-
-
-def _speed(then: Where, now: Where) -> tuple[int, int]:
-    """Return linear and angular speed between two ticks on their grid."""
-    cosine = sum(a * b for a, b in zip(then.axis, now.axis, strict=True))
-    turned = math.acos(max(-1.0, min(1.0, cosine)))
-    return round(math.dist(then.at, now.at) / TIMESTEP / SPEED), round(turned / TIMESTEP / SPEED)

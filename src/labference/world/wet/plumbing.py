@@ -65,6 +65,8 @@ ARRIVES = 10
 AIRED_S, WIDE, SHALLOW = 30.0, 0.02, 0.002
 """Interval at which liquids exchange CO2 with the air [s], inner radius of the vessels that are wide enough to do so,
 and least depth for which that is computed [m]."""
+NOTICED = (0.002, 0.001)
+"""Change of pH, and share of the conductivity, that a meter does not tell from its noise (0.0025 pH, 0.2 %)."""
 Point = tuple[float, float, float]
 
 
@@ -117,6 +119,7 @@ class Plumbing:
 
     def __init__(self, cups: tuple[Cup, ...], tips: int = 0) -> None:
         self.cups = cups
+        self._rims = [(cup.floor + cup.inside.length, cup.inside.radius - BRIM) for cup in cups]
         self.falling: tuple[Falling, ...] = ()
         self.pushes: dict[int, float] = {}
         self._tips = [TipState(-1, 0.0, DRY)] * tips
@@ -200,12 +203,40 @@ class Plumbing:
         """Return whether nothing flows, drips or falls, and nothing leans so that it might: a step of any length will
         do.
         """
-        return all(at.axis[2] > _WAKES and pour.quiet for at, pour in zip(placed, self._pours, strict=True))
+        for at, pour in zip(placed, self._pours, strict=True):  # noqa: SIM110  # asked every tick
+            if not pour.quiet or at[1][2] <= _WAKES:
+                return False
+        return True
+
+    @property
+    def dripping(self) -> bool:
+        """Return whether something runs over a lip, falls, or may still fall from one that is tilted no further."""
+        return not all(pour.quiet for pour in self._pours)
 
     @property
     def unmixed(self) -> float:
         """Return the largest share of an old liquid that still surrounds a probe."""
         return max(0.0 if mixture.mixed else math.exp(-mixture.passed) for mixture in self._mixtures)
+
+    def even(self, placed: list[Placed], tips: list[Point]) -> tuple[float, float] | None:
+        """Return for how many seconds tips at `tips` [m] stay in what surrounds them now: until that has changed by
+        `NOTICED` as it mixes, and until liquids exchange CO2 with the air. None where no tip is in a liquid.
+
+        A calm bench is assumed, in which nothing stirs.
+        """
+        inside = [self._reached(index, tip, placed) for index, tip in enumerate(tips)]
+        spreads = [self._spreads(vessel) for vessel in inside if vessel >= 0]
+        return (min(spreads), (self._aired + 1) * AIRED_S - self._time) if spreads else None
+
+    def _spreads(self, vessel: int) -> float:
+        """Return how long it takes until what surrounds a tip in a vessel has changed by `NOTICED` [s]."""
+        mixture = self._mixture(vessel)
+        if mixture.mixed:
+            return math.inf
+        now, then = equilibrium(mixture.sensed), equilibrium(mixture.whole)
+        share = abs(then.conductivity - now.conductivity) / now.conductivity
+        most = max(abs(then.ph - now.ph) / NOTICED[0], share / NOTICED[1])
+        return -STANDING_S * math.log1p(-1.0 / most) if most > 1.0 else math.inf
 
     def step(
         self,
@@ -220,40 +251,36 @@ class Plumbing:
         Vessels are `placed`, the tips of probes are at `tips`, and the lower ends of other tools at `stirrers` [m].
         Streams run in `parts` equal steps, and keep their aim meanwhile.
         """
-        changed, falling = False, []
-        self.pushes = {}
+        changed = False
+        self.falling, self.pushes = (), {}
         for index, pour in enumerate(self._pours):
-            axis = placed[index].axis
-            if axis[2] > _WAKES and pour.quiet:
-                continue
-            tilt = math.acos(max(-1.0, min(1.0, axis[2])))
-            lip, out = _lip(placed[index], self.cups[index], tilt)
-            catch, landing = self._below(index, lip, out, placed)
-            if catch >= 0 or not pour.airborne:
-                self._catches[index] = catch
-            changed = self._run(index, (dt / parts, parts), tilt, lip[2] - landing[2], hits=catch >= 0) or changed
-            if pour.flow:
-                falling.append(Falling(lip, landing))
-        self.falling = tuple(falling)
+            if not pour.quiet or placed[index][1][2] <= _WAKES:
+                changed = self._run(index, dt / parts, parts, placed) or changed
         for index, tip in enumerate(tips):
             changed = self._dip(index, tip, placed) or changed
-        self._mix(dt, placed, (*tips, *stirrers))
+        self._mix(dt, placed, tips + stirrers)
         self._air(dt)
         return changed
 
-    def _run(self, index: int, times: tuple[float, int], tilt: float, height: float, *, hits: bool) -> bool:
-        """Let a stream run for so long, so many times; return whether a mass changed."""
-        pour, catch = self._pours[index], self._catches[index]
-        (dt, parts), before, landed = times, pour.held, 0.0
-        for _ in range(parts):
-            # What is already in the air was thrown at the catch of its time.
-            landed = pour.step(dt, tilt, height, hits)
-            if landed:
-                self._land(index, catch, landed)
-                self.pushes[catch] = pour.push
-        if catch >= 0 and not landed:
+    def _run(self, index: int, dt: float, parts: int, placed: list[Placed]) -> bool:
+        """Let a stream run `parts` times for `dt` [s]; return whether a mass changed."""
+        pour, cosine = self._pours[index], placed[index][1][2]
+        tilt = math.acos(-1.0 if cosine < -1.0 else 1.0 if cosine > 1.0 else cosine)
+        lip, out = _lip(placed[index], self.cups[index], tilt)
+        below, landing = self._below(index, lip, out, placed)
+        # What is already in the air was thrown at the catch of its time.
+        if below >= 0 or not pour.airborne:
+            self._catches[index] = below
+        catch = self._catches[index]
+        moved = pour.run(dt, parts, tilt, lip[2] - landing[2], below >= 0)
+        if moved.steps:
+            self._land(index, catch, moved.landed, moved.steps)
+            self.pushes[catch] = moved.push
+        if catch >= 0 and not pour.push:
             self._take_in(catch)
-        return bool(landed) or pour.held != before
+        if pour.flow:
+            self.falling += (Falling(lip, landing),)
+        return moved.steps > 0 or moved.left > 0.0
 
     def state(self) -> PlumbingState:
         """Return all that is remembered, as plain values."""
@@ -296,24 +323,26 @@ class Plumbing:
 
     def _below(self, source: int, lip: Point, out: tuple[float, float], placed: list[Placed]) -> tuple[int, Point]:
         """Return the vessel that a stream from `lip` lands in, -1 for none, and where it lands."""
-        pour = self._pours[source]
+        pour, (x, y, z) = self._pours[source], lip
         drive = max(pour.level - HELD_BACK * pour.trial.dries, 0.0)
         speed = STREAMING * math.sqrt(2.0 * GRAVITY * drive)
-        for index, cup in enumerate(self.cups):
-            origin, axis = placed[index]
-            top = cup.floor + cup.inside.length
-            rim = tuple(o + top * a for o, a in zip(origin, axis, strict=True))
-            if index == source or axis[2] < UPRIGHT or lip[2] <= rim[2]:
+        across, along = speed * out[0], speed * out[1]
+        for index, (top, wide) in enumerate(self._rims):
+            (ox, oy, oz), (ax, ay, az) = placed[index]
+            high = z - (oz + top * az)
+            if index == source or az < UPRIGHT or high <= 0.0:
                 continue
-            fall = math.sqrt(2.0 * (lip[2] - rim[2]) / GRAVITY)
-            x, y = lip[0] + speed * fall * out[0], lip[1] + speed * fall * out[1]
-            if math.hypot(x - rim[0], y - rim[1]) <= cup.inside.radius - BRIM:
-                return index, (x, y, origin[2] + cup.floor + self.level(index))
-        fall = math.sqrt(2.0 * max(lip[2], 0.0) / GRAVITY)
-        return -1, (lip[0] + speed * fall * out[0], lip[1] + speed * fall * out[1], 0.0)
+            fall = math.sqrt(2.0 * high / GRAVITY)
+            at_x, at_y = x + across * fall, y + along * fall
+            if math.hypot(at_x - (ox + top * ax), at_y - (oy + top * ay)) <= wide:
+                return index, (at_x, at_y, oz + self.cups[index].floor + self.level(index))
+        fall = math.sqrt(2.0 * max(z, 0.0) / GRAVITY)
+        return -1, (x + across * fall, y + along * fall, 0.0)
 
-    def _land(self, source: int, catch: int, mass: float) -> None:
-        """Put `mass` from `source` into `catch`; what does not fit runs over the rim."""
+    def _land(self, source: int, catch: int, mass: float, steps: int) -> None:
+        """Put `mass` [kg] from `source` into `catch`, where it landed in so many steps; what does not fit runs over the
+        rim.
+        """
         pour = self._pours[catch]
         room = max(0.0, pour.vessel.capacity * pour.liquid.density - pour.bulk)
         fits = min(mass, room)
@@ -325,7 +354,7 @@ class Plumbing:
             self._take_in(catch)
             known = None
         self._arrivals[catch] = known = (
-            Arrival(kind, fits, 1) if known is None else Arrival(kind, known.mass + fits, known.steps + 1)
+            Arrival(kind, fits, steps) if known is None else Arrival(kind, known.mass + fits, known.steps + steps)
         )
         pour.add(fits)
         if known.steps >= ARRIVES:
@@ -345,8 +374,7 @@ class Plumbing:
 
     def _dip(self, index: int, tip: Point, placed: list[Placed]) -> bool:
         """Let a tip that enters a liquid leave its film there, and one that leaves a liquid take a film along."""
-        known = self._tips[index]
-        inside = self._around(tip, placed, TIP_DEPTH if known.inside < 0 else 0.0)
+        known, inside = self._tips[index], self._reached(index, tip, placed)
         if inside == known.inside:
             return False
         film, kind = known.film, known.kind
@@ -361,6 +389,10 @@ class Plumbing:
             film, kind = 0.0, DRY
         self._tips[index] = TipState(inside, film, kind)
         return True
+
+    def _reached(self, index: int, tip: Point, placed: list[Placed]) -> int:
+        """Return the vessel that a tip at `tip` [m] is dipped into, -1 for none."""
+        return self._around(tip, placed, TIP_DEPTH if self._tips[index].inside < 0 else 0.0)
 
     def _add(self, vessel: int, kind: Solution, mass: float) -> None:
         """Put `mass` [kg] of a liquid like `kind` into a vessel."""
@@ -386,9 +418,12 @@ class Plumbing:
     def _air(self, dt: float) -> None:
         """Let wide vessels exchange CO2 with the air, now and then."""
         self._time += dt
-        if (self._aired + 1) * AIRED_S > self._time + 1e-9:
-            return
-        self._aired += 1
+        while (self._aired + 1) * AIRED_S <= self._time + 1e-9:
+            self._aired += 1
+            self._exchange()
+
+    def _exchange(self) -> None:
+        """Let wide vessels exchange CO2 with the air for `AIRED_S`."""
         for index, cup in enumerate(self.cups):
             self._take_in(index)
             whole, depth = self._mixtures[index].whole, self.level(index)
@@ -399,13 +434,13 @@ class Plumbing:
 
     def _around(self, tip: Point, placed: list[Placed], depth: float) -> int:
         """Return the vessel whose liquid reaches `depth` [m] over `tip`, -1 for none."""
+        x, y, z = tip
         for index, cup in enumerate(self.cups):
-            origin, axis = placed[index]
-            if axis[2] < UPRIGHT:
+            (ox, oy, oz), (_, _, upright) = placed[index]
+            radius, low = cup.inside.radius, oz + cup.floor
+            if not -radius < x - ox < radius or z <= low or upright < UPRIGHT:
                 continue
-            low = origin[2] + cup.floor
-            aside = math.hypot(tip[0] - origin[0], tip[1] - origin[1])
-            if aside < cup.inside.radius and low < tip[2] <= low + self.level(index) - depth:
+            if math.hypot(x - ox, y - oy) < radius and z <= low + self.level(index) - depth:
                 return index
         return -1
 

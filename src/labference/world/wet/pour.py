@@ -100,6 +100,34 @@ class Parcel(NamedTuple):
     hits: bool
 
 
+class Lean(NamedTuple):
+    """What the liquid in a vessel follows of its tilt.
+
+    tilt    from upright, 0 to pi [rad]
+    rise    height of the surface over the lip per unit of `Cylinder.excess` [m]
+    beyond  what the wall adds to that beyond horizontal [m]
+    width   flow over the lip per square of the head that drives it [kg/s/m2]
+    back    share of a draining film that runs back into the vessel
+    """
+
+    tilt: float
+    rise: float
+    beyond: float
+    width: float
+    back: float
+
+
+class Moved(NamedTuple):
+    """What left a vessel in some steps [kg]; what landed in the catch meanwhile [kg], in how many of them, and how much
+    the last of that pressed, as a mass [kg].
+    """
+
+    left: float
+    landed: float
+    steps: int
+    push: float
+
+
 @dataclass(frozen=True, slots=True)
 class PourState:
     """All that a pour remembers, as plain values; masses [kg], times [s].
@@ -139,7 +167,8 @@ class Pour:
     """One vessel that may be tilted, and what leaves it.
 
     Call `step` as long as the vessel is tilted or something drips or falls; time passes only there. `supplied` always
-    equals what is in the vessel, on it, in the air, caught and spilled, up to rounding.
+    equals what is in the vessel, on it, in the air, caught and spilled, up to rounding. It is `quiet` when nothing more
+    can fall unless the vessel is tilted further, so that it can be left alone.
     """
 
     def __init__(self, vessel: Cylinder, liquid: Liquid, mass: float, trial: Trial, rng: np.random.Generator) -> None:
@@ -154,8 +183,9 @@ class Pour:
         self._stays = math.exp(-FLUTTER_GRID / FLUTTER_TIME)
         self._kick = trial.flutter * math.sqrt(1.0 - self._stays**2)
         self._air: deque[Parcel] = deque()
+        self.flutter, self.draws, self._rng = 0.0, 0, branch(rng)
         self.load(
-            PourState(0.0, mass, mass, 0.0, 0.0, level, 0.0, False, 0.0, 0, 0.0, 0.0, (), 0.0, 0.0, frozen(branch(rng)))
+            PourState(0.0, mass, mass, 0.0, 0.0, level, 0.0, False, 0.0, 0, 0.0, 0.0, (), 0.0, 0.0, frozen(self._rng))
         )
 
     @property
@@ -173,12 +203,6 @@ class Pour:
         """Return what a balance below the catch feels: all that was caught, and the push of the landing stream [kg]."""
         return self.caught + self.push
 
-    @property
-    def quiet(self) -> bool:
-        """Return whether nothing more can fall unless the vessel is tilted further, so that it can be left alone."""
-        ready = self.pendant + (1.0 - RUNS_BACK_STEEP) * self.film
-        return not self.running and not self._air and ready < self.trial.drop
-
     def add(self, mass: float) -> None:
         """Put `mass` [kg] into the vessel, or take it away if negative; `ValueError` where it does not fit."""
         self._fits(self.bulk + mass)
@@ -194,26 +218,36 @@ class Pour:
 
         `ValueError` for a step longer than `LONGEST_STEP`, or for numbers that are not finite.
         """
+        return self.run(dt, 1, tilt, height, hits).landed
+
+    def run(self, dt: float, parts: int, tilt: float, height: float, hits: bool) -> Moved:
+        """Let `parts` times `dt` [s] pass under what `step` takes, and return what moved meanwhile."""
         if dt != self._dt:
             self._cut(dt)
         if height != self._fall_height:
             self._fall_height, self._fall = height, _fall_time(height)
-        tilt += self.trial.tilt
-        if not -math.tau < tilt < math.tau:
-            raise ValueError(f"A tilt of {tilt!r} rad is no tilt; it lies between -2 pi and 2 pi rad.")
-        tilt = -tilt if tilt < 0.0 else tilt
-        out = self._lip(dt, math.tau - tilt if tilt > math.pi else tilt)
+        lean = self._lean(tilt)
+        head, known, out, now = 0.0, math.nan, 0.0, 0.0
+        left, landed, steps, push = 0.0, 0.0, 0, 0.0
+        for _ in range(parts):
+            if self.draws * FLUTTER_GRID <= self.time + 1e-9:
+                self.draws += 1
+                self.flutter = self._stays * self.flutter + self._kick * float(self._rng.standard_normal())
+            if self.bulk != known:
+                known = self.bulk
+                head = self._head(lean)
+            out = self._lip(dt, lean, head)
+            self.time += dt
+            if out > 0.0:
+                left += out
+                self._throw(dt, out, hits)
+            now = self._land() if self._air else 0.0
+            if now:
+                landed, steps, push = landed + now, steps + 1, now / dt * self._fall
         self.flow = out / dt
-        self.time += dt
-        if out > 0.0:
-            lands = self.time - 0.5 * dt + self._fall
-            # A stream keeps its order: what leaves a sinking lip does not overtake.
-            if self._air and self._air[-1].lands > lands:
-                lands = self._air[-1].lands
-            self._air.append(Parcel(lands, out, bool(hits)))
-        landed = self._land() if self._air else 0.0
-        self.push = landed / dt * self._fall
-        return landed
+        self.push = now / dt * self._fall
+        self.quiet = self._is_quiet()
+        return Moved(left, landed, steps, push)
 
     def state(self) -> PourState:
         """Return all that is remembered; the same steps from it give the same bits."""
@@ -246,6 +280,7 @@ class Pour:
         self._air = deque(Parcel(*parcel) for parcel in state.air)
         self.caught, self.spilled = state.caught, state.spilled
         self._rng = thawed(state.stream)
+        self.quiet = self._is_quiet()
 
     def _fits(self, mass: float) -> None:
         most = self.vessel.capacity * self.liquid.density
@@ -263,26 +298,36 @@ class Pour:
         self._follows = -math.expm1(-dt / self.liquid.lag)
         self._drains = -math.expm1(-dt / self.liquid.drain)
 
-    def _lip(self, dt: float, tilt: float) -> float:
-        """Move liquid inside the vessel and over its lip; return what leaves the lip [kg]."""
-        if self.draws * FLUTTER_GRID <= self.time + 1e-9:
-            self.draws += 1
-            self.flutter = self._stays * self.flutter + self._kick * float(self._rng.standard_normal())
+    def _lean(self, tilt: float) -> Lean:
+        """Return what of a tilt [rad] the liquid follows; `ValueError` where it is none."""
+        tilt += self.trial.tilt
+        if not -math.tau < tilt < math.tau:
+            raise ValueError(f"A tilt of {tilt!r} rad is no tilt; it lies between -2 pi and 2 pi rad.")
+        tilt = -tilt if tilt < 0.0 else tilt
+        tilt = math.tau - tilt if tilt > math.pi else tilt
+        level = tilt if tilt < LEVEL else LEVEL
+        narrow = math.sin(level if level > SHALLOW else SHALLOW)
+        back = RUNS_BACK_UPRIGHT if tilt < STEEP else RUNS_BACK_STEEP if tilt < LEVEL else 0.0
+        beyond = self.vessel.slope(tilt) if tilt > LEVEL else 0.0
+        return Lean(tilt, self.vessel.radius * math.sin(level), beyond, self._width / math.sqrt(narrow), back)
+
+    def _lip(self, dt: float, lean: Lean, head: float) -> float:
+        """Move liquid inside the vessel and over its lip, above which it stands by `head` [m]; return what leaves the
+        lip [kg].
+        """
         trial = self.trial
-        head = self._head(tilt)
         level = self.level + self._follows * (head - self.level)
-        level = DEEPEST if level > DEEPEST else level
-        self.level = level
-        drive = min(level, (head if head > 0.0 else 0.0) + ABOVE)
+        self.level = level = DEEPEST if level > DEEPEST else level
+        most = (head if head > 0.0 else 0.0) + ABOVE
+        drive = level if level < most else most
         self.running = self.bulk > 0.0 and drive > (trial.dries if self.running else trial.wets)
         if not self.running:
-            return self._drain(tilt)
+            return self._drain(lean) if self.film else 0.0
         drive -= HELD_BACK * trial.dries
         rough = 1.0 + self.flutter
         rough = FLUTTER_LEAST if rough < FLUTTER_LEAST else FLUTTER_MOST if rough > FLUTTER_MOST else rough
-        narrow = math.sin(min(max(tilt, SHALLOW), LEVEL))
         thinned = drive * math.sqrt(drive)
-        out = self._width / math.sqrt(narrow) * drive * drive * thinned / (thinned + self._stiffness) * rough * dt
+        out = lean.width * drive * drive * thinned / (thinned + self._stiffness) * rough * dt
         if out > 0.1 * self.bulk:
             out = -self.bulk * math.expm1(-out / self.bulk) if self.bulk > 1e-12 else self.bulk
         self.bulk -= out
@@ -297,21 +342,27 @@ class Pour:
             self.pendant = 0.0
         return out
 
-    def _head(self, tilt: float) -> float:
+    def _throw(self, dt: float, out: float, hits: bool) -> None:
+        """Let `out` [kg] that left the lip in the last `dt` [s] fall."""
+        lands = self.time - 0.5 * dt + self._fall
+        # A stream keeps its order: what leaves a sinking lip does not overtake.
+        if self._air and self._air[-1].lands > lands:
+            lands = self._air[-1].lands
+        self._air.append(Parcel(lands, out, bool(hits)))
+
+    def _head(self, lean: Lean) -> float:
         """Return how far the liquid in the vessel stands above the lip [m]."""
         vessel = self.vessel
         volume = self.bulk / self.liquid.density
-        if tilt < 1e-3:
+        if lean.tilt < 1e-3:
             return vessel.depth(volume) - vessel.length
-        self.excess = vessel.excess(volume, tilt, self.excess)
-        return self.excess * vessel.radius * math.sin(min(tilt, LEVEL)) + (vessel.slope(tilt) if tilt > LEVEL else 0.0)
+        self.excess = vessel.excess(volume, lean.tilt, self.excess)
+        return self.excess * lean.rise + lean.beyond
 
-    def _drain(self, tilt: float) -> float:
+    def _drain(self, lean: Lean) -> float:
         """Let the film collect at the lip; return the drop that falls, if one does [kg]."""
-        if not self.film:
-            return 0.0
         moved = self.film * self._drains
-        back = moved * (RUNS_BACK_UPRIGHT if tilt < STEEP else RUNS_BACK_STEEP if tilt < LEVEL else 0.0)
+        back = moved * lean.back
         self.film -= moved
         self.bulk += back
         self.pendant += moved - back
@@ -319,6 +370,10 @@ class Pour:
             return 0.0
         drop, self.pendant = self.pendant, 0.0
         return drop
+
+    def _is_quiet(self) -> bool:
+        ready = self.pendant + (1.0 - RUNS_BACK_STEEP) * self.film
+        return not self.running and not self._air and ready < self.trial.drop
 
     def _land(self) -> float:
         """Let land what is due; return what the catch gets [kg]."""

@@ -88,8 +88,9 @@ class Cylinder:
         low, high = -reach, 2.0
         u = guess if low < guess < high else 0.5 * (low + high)
         for _ in range(MOST):
-            area, moment = segment(reach + u)
-            lip_area, lip_moment = segment(u)
+            deep = reach + u
+            area, moment = segment(deep) if deep < 2.0 else (math.pi, math.pi * (deep - 1.0))
+            lip_area, lip_moment = segment(u) if u > 0.0 else (0.0, 0.0)
             wrong = moment - lip_moment - share
             if wrong > 0.0:
                 high = u
