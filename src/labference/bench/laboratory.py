@@ -342,6 +342,7 @@ class Laboratory:
             self.world.now,
             lambda: self._referee.state,
             self.world.tare,
+            lambda: self.world.dripping(),
         )
 
     def _oracle(

@@ -48,6 +48,7 @@ class Scene:
     measure: Callable[[], Block]
     state: Callable[[], Any]
     tare: Callable[[str], bool] = lambda cell: False
+    dripping: Callable[[], bool] = lambda: False
 
     @property
     def regions(self) -> dict[str, Region]:

@@ -69,6 +69,10 @@ class Seen(Protocol):
     def measure(self) -> Callable[[], Block]:
         """Return what measures the present."""
 
+    @property
+    def dripping(self) -> Callable[[], bool]:
+        """Return what tells whether drops fall, or may still fall."""
+
     def pose(self, item: str) -> tuple[np.ndarray, np.ndarray]:
         """Return position (3,) [m] and rotation (3, 3) of an item."""
 
@@ -157,7 +161,7 @@ class WetHands:
         named = {name: given[name] for name in ("kp", "kd", "pre_stop", "limit") if name in given}
         yaw = approach_yaw(rim[0], rim[1])
         at = Pouring(rim, yaw, grams, grip=float(np.linalg.norm(tcp - base)), **named)
-        poured = yield from pour(self._arm, observation, at, BALANCE)
+        poured = yield from pour(self._arm, observation, at, BALANCE, self._scene.dripping)
         return poured.observation
 
     def _stir(self, observation: Observation, vessel: str, given: Mapping[str, float]) -> Script[Observation]:

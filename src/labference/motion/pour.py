@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,9 @@ BASELINE_S = 4.0
 """Longest wait for a stable reading before the pour [s]."""
 EMPTY_S = 5.0
 """Time at the largest tilt without a change of the reading after which the tube counts as empty [s]."""
+
+DRIPS_S, LOOK_S = 20.0, 0.5
+"""Longest wait for drops after the pause of every pour, and time between two looks [s]: oil drips for some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,18 @@ class Poured:
     ended: str
 
 
-def pour(arm: Arm, observation: Observation, at: Pouring, instrument: str = "balance") -> Script[Poured]:
+def pour(
+    arm: Arm,
+    observation: Observation,
+    at: Pouring,
+    instrument: str = "balance",
+    dripping: Callable[[], bool] = lambda: False,
+) -> Script[Poured]:
     """Carry the held tube beside the vessel, tilt it until the reading of `instrument` has grown enough, tilt it back.
 
     The speed is kp e - kd dm/dt, with e the missing mass and dm/dt the filtered slope of the reading; the hand turns
-    about the lip, which stays over the vessel.
+    about the lip, which stays over the vessel. Afterwards the lip stays there for `DRAINED_S`, and longer while it is
+    `dripping`, for whoever can tell.
     """
     held = float(observation.senses.robot.command[7])
     aside, _ = _pose(at, 0.0)
@@ -94,6 +105,9 @@ def pour(arm: Arm, observation: Observation, at: Pouring, instrument: str = "bal
         tilt = max(TILT_START, tilt - TILT_BACK * arm.period)
         observation = yield from _turn(arm, observation, at, tilt)
     observation = yield Wait(DRAINED_S, look=False)
+    latest = observation.senses.time + DRIPS_S
+    while dripping() and observation.senses.time < latest:
+        observation = yield Wait(LOOK_S, look=False)
     seconds = observation.senses.time - began
     observation = yield from reach(arm, observation, top, level(at.yaw), held)
     observation = yield from _steady(observation, instrument)

@@ -216,6 +216,10 @@ class World:
 
         return holds(self._wet.plumbing, vessel, quantity)
 
+    def dripping(self) -> bool:
+        """Return whether drops fall, or may still fall."""
+        return self._wet is not None and self._wet.plumbing.dripping
+
     def rearrange(self, change: Rearrangement) -> None:
         """Let the environment move fixtures and free bodies at this instant; no time passes.
 
