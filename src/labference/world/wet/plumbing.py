@@ -214,11 +214,6 @@ class Plumbing:
         return not all(pour.quiet for pour in self._pours)
 
     @property
-    def dripping(self) -> bool:
-        """Return whether something runs over a lip, falls, or may still fall from one that is tilted no further."""
-        return not all(pour.quiet for pour in self._pours)
-
-    @property
     def unmixed(self) -> float:
         """Return the largest share of an old liquid that still surrounds a probe."""
         return max(0.0 if mixture.mixed else math.exp(-mixture.passed) for mixture in self._mixtures)
