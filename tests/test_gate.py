@@ -180,6 +180,17 @@ EXAMPLES = {
     ),
     "no_acid_below_the_range": ("ph", {"ph": 1.0, "ec": 280.0}, action("pick", "acid")),
     "no_base_above_the_range": ("ph", {"ph": 13.0, "ec": 280.0}, action("pick", "base")),
+    "seen_on_the_bench": ("pouring-water", {"water seen": False}, action("pick", "water")),
+    "upright_before_it_is_taken": (
+        "pouring-water",
+        {"water seen": True, "water upright": False},
+        action("pick", "water"),
+    ),
+    "beaker_on_the_balance": (
+        "pouring-water",
+        {"hand": "water", "water seen": True, "beaker within": "none"},
+        action("pour", "water", amount_g=2.0),
+    ),
     "long_enough_to_settle": ("ph", {"hand": "probe"}, action("measure", seconds=5.0)),
     "long_enough_to_mix": ("ph", {"mixed": False}, action("stir", seconds=1.0)),
 }
@@ -196,6 +207,8 @@ def believed(task: str, fields: dict[str, object]) -> Belief:
             belief = belief.with_thing("probe", coat=known)
         elif name == "empty":
             belief = belief.with_thing("water", empty=known)
+        elif " " in name:
+            belief = belief.with_thing(name.split()[0], **{name.split()[1]: known})
         elif name == "steady":
             belief = belief.with_readings(0.0, {"steady balance": known})
         else:

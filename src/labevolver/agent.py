@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation
+from labference.wire import Act, ActionSpec, Capabilities, Goal, Observation, Refusal, ServiceFault
 
 from .belief import Belief
 from .experience import State, Value
 from .gate.gate import ABANDON, ExceptionLog, Gate, Ruling
 from .gate.view import view
 from .labs.wetlab import Target, read_goal, situation
+from .model.port import ModelError
+from .observe.detector import Detector, NoDetector
 from .observe.observer import Observer
 from .operate.context import Context, Operator, Proposal
 from .operate.symbolic import Habits, SymbolicMind
@@ -60,27 +62,40 @@ class Trial:
 
 
 class Agent:
-    """Observer, Operator, Supervisor and gate around one trial; the memory is asked through `recall`."""
+    """Observer, Operator, Supervisor and gate around one trial; the memory is asked through `recall`.
 
-    def __init__(self, operator: Operator, method: str = "inner-only", recall: Recall | None = None) -> None:
+    With a `detector`, the first observation is looked at, and the bench has to have its cameras.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        method: str = "inner-only",
+        recall: Recall | None = None,
+        detector: Detector | None = None,
+    ) -> None:
         if method not in METHODS:
             raise ValueError(f"No method {method!r}; methods: {', '.join(METHODS)}.")
         self.operator, self.method = operator, method
         self._recall = recall or (lambda _: NOTHING)
+        self._detector: Detector = detector or NoDetector()
         self.trial: Trial | None = None
         self.supervisor: Supervisor | None = None
 
     def open(self) -> Capabilities:
-        """Ask for the data ports and for the bench's hands."""
+        """Ask for the data ports, for the bench's hands, and for the cameras of a detector."""
         name = f"labevolver {self.method}, {self.operator.name}"
-        return Capabilities(name, VERSION, readings=True, performs=True)
+        cameras = self._detector.cameras
+        if cameras:
+            name += f", {self._detector.name}"
+        return Capabilities(name, VERSION, cameras=cameras, depth=bool(cameras), readings=True, performs=True)
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Forget the last trial, and read the goal."""
         del spec, session
         self._goal, self._target = goal, read_goal(goal)
         self.gate = Gate(goal, self._target)
-        self._observer, self.belief = Observer(), Belief()
+        self._observer, self.belief = Observer(self._detector), Belief()
         self._done: Action | None = None
         self._recent: list[Action] = []
         self.trial = None
@@ -119,7 +134,7 @@ class Agent:
 
     def _take_in(self, observation: Observation) -> None:
         if self.trial is None or self.supervisor is None:
-            self.belief = self._observer.initial(observation)
+            self.belief = self._look(observation)
             self.trial = Trial(self._goal, self._target, situation(self.belief))
             self.supervisor = Supervisor(self._ask, self._situation)
             self.supervisor.begin(self.belief)
@@ -130,6 +145,19 @@ class Agent:
             if self.supervisor.follow(self.belief, self._done):
                 self._recent = [self._done]
         self.trial.ended = self.belief.time
+
+    def _look(self, observation: Observation) -> Belief:
+        """Return the first belief; a service that fails is a validity event, frames that do not do are a refusal."""
+        try:
+            return self._observer.initial(observation)
+        except ModelError as error:
+            if error.of_service:
+                raise ServiceFault(f"{self._detector.name}: {error}") from error
+            raise Refusal(
+                "malformed", f"{self._detector.name} named nothing that can be used ({error.fault})."
+            ) from error
+        except ValueError as error:
+            raise Refusal("unsupported", str(error)) from error
 
     def _propose(self, exceptions: tuple[ExceptionLog, ...]) -> Proposal:
         assert self.supervisor is not None

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from .experience import State, Value
 
-FEEDBACK, TRACKING, GOAL, PORT, SIGHT = "robot feedback", "state tracking", "goal", "data port", "sight"
-"""Where a field may come from; `TRACKING` is what follows from an action that was carried out."""
+FEEDBACK, TRACKING, GOAL, PORT = "robot feedback", "state tracking", "goal", "data port"
+"""Where a field may come from, beside the name of a detector; `TRACKING` is what follows from an action that was
+carried out."""
+TAKEN = "it was taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Known:
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
         value = "unknown" if self.value is None else f"{self.value:g}" if isinstance(self.value, float) else self.value
-        return f"{value}{unit} ({self.source}, {self.time:.0f} s{f', stale: {self.stale}' if self.stale else ''})"
+        return f"{value}{unit} ({self.source}, {self.time:.0f} s{_since(self.stale)})"
 
 
 UNKNOWN = Known(None)
@@ -47,12 +49,35 @@ Fields = Mapping[str, Known]
 
 
 @dataclass(frozen=True, slots=True)
+class At:
+    """Where a thing was located, robot base frame: its origin [m], the lower end of what stands, and its axis.
+
+    `ends` is False for one that lies where nothing tells its ends apart. Source, time [s] and `stale` as in `Known`.
+    """
+
+    position: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    source: str
+    time: float
+    ends: bool = True
+    stale: str = ""
+
+    def outdated(self, why: str) -> At:
+        """Return the same, no longer counting; the first reason stays."""
+        return self if self.stale else replace(self, stale=why)
+
+    def __str__(self) -> str:
+        x, y, z = self.position
+        ends = "" if self.ends else ", which end is which is not seen"
+        return f"({x:.3f}, {y:.3f}, {z:.3f}) m{ends} ({self.source}, {self.time:.0f} s{_since(self.stale)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Thing:
-    """One object e = (identity, pose, attributes): its kind, its position in the robot base frame [m], and the rest."""
+    """One object e = (identity, pose, attributes): its kind, where it is if anything has located it, and the rest."""
 
     kind: str
-    position: tuple[float, float, float] | None = None
-    """None where nothing has located it."""
+    at: At | None = None
     fields: Fields = field(default_factory=dict)
 
 
@@ -97,6 +122,13 @@ class Belief:
         thing = self.things[name]
         return replace(self, things={**self.things, name: replace(thing, fields={**thing.fields, **fields})})
 
+    def taken(self, name: str) -> Belief:
+        """Return the belief in which a thing is no longer where it was located."""
+        thing = self.things.get(name)
+        if thing is None or thing.at is None:
+            return self
+        return replace(self, things={**self.things, name: replace(thing, at=thing.at.outdated(TAKEN))})
+
     def with_readings(self, time: float, readings: Fields) -> Belief:
         """Return the belief with a newer O."""
         return replace(self, time=time, readings={**self.readings, **readings})
@@ -112,8 +144,13 @@ class Belief:
         """Return the belief for a reader or a language model, a line each."""
         told = [f"time {self.time:.0f} s", *(f"{name}: {each}" for name, each in self.agent.items())]
         for name, thing in self.things.items():
+            told += [f"{name} at: {thing.at}"] if thing.at is not None else []
             told += [f"{name} {key}: {each}" for key, each in thing.fields.items()]
         return told + [f"{name}: {each}" for name, each in self.readings.items()]
+
+
+def _since(stale: str) -> str:
+    return f", stale: {stale}" if stale else ""
 
 
 def _counts(known: Known) -> bool:

@@ -17,6 +17,7 @@ Test = Literal["is", "is not", "at least", "at most"]
 View = Mapping[str, Value]
 PAPER = "labevolver, section 3.1"
 GOAL = "the goal's words"
+EYES = "RGB-D detection before the first action"
 METER = "response of the meter: 90 % in 14 s, and the lamp lights after 39 to 65 s"
 MARGIN = 1e-9
 
@@ -76,6 +77,7 @@ class Rule:
 _REGULATES = (Need("objective", "is not", "mass"),)
 _POURS = (Need("objective", "is", "mass"),)
 _TUBE = (Need("thing", "is", "tube"),)
+_LOOKED = (Need("looked", "is", True),)
 _DIPS = ("measure", "rinse_probe", "return_probe")
 _ENDS = ("stop", "abandon")
 
@@ -209,6 +211,33 @@ RULES: tuple[Rule, ...] = (
         Need("reached", "is", True),
         "Go on, or abandon the trial: the values are not those asked for.",
         GOAL,
+    ),
+    Rule(
+        "seen_on_the_bench",
+        "physics",
+        ("pick", "take_probe", "stir"),
+        Need("seen", "is", True),
+        "Abandon the trial, or let a person look for it: the cameras do not show it.",
+        EYES,
+        where=_LOOKED,
+    ),
+    Rule(
+        "upright_before_it_is_taken",
+        "physics",
+        ("pick", "take_probe", "stir"),
+        Need("upright", "is", True),
+        "Abandon the trial, or let a person set it up: it is not seen to stand.",
+        EYES,
+        where=_LOOKED,
+    ),
+    Rule(
+        "beaker_on_the_balance",
+        "physics",
+        ("pour",),
+        Need("beaker_within", "is", "balance"),
+        "Abandon the trial, or let a person put the beaker on the balance: the cameras do not show it there.",
+        EYES,
+        where=_LOOKED,
     ),
     Rule(
         "steady_balance_before_pouring",

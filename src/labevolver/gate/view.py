@@ -35,6 +35,7 @@ def view(target: Target, goal: Goal, belief: Belief, proposed: Action) -> View:
         "empty": _valid(belief, proposed.item, "empty"),
         "steady": belief.number(BEAKER, "shown_g") is not None and belief.readings[f"steady {BALANCE}"].value is True,
     }
+    known |= _sighted(belief, proposed.item)
     grams, shown = belief.number(BEAKER, "grams"), belief.number(BEAKER, "shown_g")
     if grams is not None:
         known["room_g"] = max(0.0, target.capacity_g - grams)
@@ -44,6 +45,19 @@ def view(target: Target, goal: Goal, belief: Belief, proposed: Action) -> View:
         if setting.kind == proposed.kind:
             known[setting.name] = proposed.numbers.get(setting.name, setting.default)
     return {name: value for name, value in known.items() if value is not None}
+
+
+def _sighted(belief: Belief, item: str) -> dict[str, Value | None]:
+    """Return whether a detector has looked, and what it saw of an item and of the beaker; nothing where none has."""
+    looked = any("seen" in thing.fields for thing in belief.things.values())
+    if not looked:
+        return {}
+    return {
+        "looked": True,
+        "seen": _valid(belief, item, "seen"),
+        "upright": _valid(belief, item, "upright"),
+        "beaker_within": _valid(belief, BEAKER, "within"),
+    }
 
 
 def zeroed(belief: Belief) -> bool:

@@ -13,19 +13,17 @@ import numpy as np
 
 from labference.sight import wetware
 from labference.sight.solids import Placed
-from labference.sight.wetware import BALANCE, HOLDER, PROBE, RACK, RINSE, ROD, TUBE, View
+from labference.sight.wetware import View
 from labference.wire import Frame
 from labference.wire.glassware import HOLDER_FLOOR, RACK_FLOOR, RACK_HALF
 
-from .detector import Detection, Seen
+from .detector import BALANCE, BEAKER, HOLDER, HOLDERS, PROBE, RACK, RINSE, ROD, TUBE, Detection, Seen, kind_of
 from .stages import (
-    BEAKER,
     CAMERAS,
     Measured,
     Read,
     Sighting,
     bounds,
-    kind_of,
     measured,
     measured_beaker,
     on_plate,
@@ -42,8 +40,6 @@ IN_HOLDER = 0.015
 """How far the foot of a tool may be from the middle of the holder that it stands in [m]."""
 SUNK = 0.010
 """How far from the floor of a rack or holder the foot of what stands in it may be seen [m]."""
-HOLDERS = {PROBE: "probe_holder", ROD: "rod_holder"}
-"""Which holder belongs to which tool."""
 Found = dict[str, list[Measured]]
 """What was located, by class."""
 

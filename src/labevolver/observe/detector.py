@@ -14,6 +14,12 @@ import numpy as np
 
 from labference.wire import Frame
 
+TUBE, PROBE, ROD, BEAKER = "tube", "probe", "rod", "beaker"
+RACK, HOLDER, RINSE, BALANCE = "rack", "holder", "rinse", "balance"
+KINDS = (TUBE, PROBE, ROD, BEAKER, RACK, HOLDER, RINSE, BALANCE)
+"""Classes of the wet bench; what a goal calls otherwise is a tube."""
+HOLDERS = {PROBE: "probe_holder", ROD: "rod_holder"}
+"""Which holder belongs to which tool."""
 LEAN_COSINE = 0.985
 """Cosine of the lean up to which something stands: 10 degrees."""
 
@@ -83,6 +89,13 @@ class Seen:
     def named(self, name: str) -> Detection | None:
         """Return what was found under a name."""
         return next((each for each in self.detections if each.name == name), None)
+
+
+def kind_of(name: str) -> str:
+    """Return the class of a name of a goal."""
+    if name in HOLDERS.values():
+        return HOLDER
+    return name if name in KINDS and name not in (TUBE, HOLDER) else TUBE
 
 
 class Detector(Protocol):

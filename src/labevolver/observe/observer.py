@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from labference.wire import Goal, Observation, Reading
 
-from ..belief import FEEDBACK, PORT, TRACKING, Belief, Known, Thing
+from ..belief import FEEDBACK, PORT, TRACKING, At, Belief, Known, Thing
 from ..skills.atomic import BALANCE, BEAKER, PROBE, ROD, Action, tubes_of
-from .detector import Detector, NoDetector
+from .detector import Detection, Detector, NoDetector, Seen, kind_of
 
 HOLDS_M = 0.06
 """A gripper that stays closer than this after a grasp holds something [m]."""
@@ -30,15 +30,20 @@ class Observer:
 
     def __init__(self, detector: Detector | None = None) -> None:
         self.detector: Detector = detector or NoDetector()
+        self.seen = Seen()
+        """What the detector made of the first observation."""
 
     def initial(self, observation: Observation) -> Belief:
-        """Return s_0: identify what the goal names, localise what is seen, and read what the instruments show."""
+        """Return s_0: identify what the goal names, localise what is seen, and read what the instruments show.
+
+        Raises `ValueError` where the detector cannot use the frames.
+        """
         goal, time = observation.goal, observation.senses.time
-        seen = {each.name: each for each in self.detector.detect(observation.senses.frames, goal.items)}
-        things = {
-            name: Thing(kind, None if name not in seen else seen[name].position, fields)
-            for name, kind, fields in _named(goal, time)
-        }
+        things = {name: Thing(kind, None, fields) for name, kind, fields in _named(goal, time)}
+        if self.detector.cameras:
+            wanted = tuple(dict.fromkeys((*things, *goal.items, *goal.places)))
+            self.seen = self.detector.detect(observation.senses.frames, wanted)
+            things = _seen(things, self.seen, wanted, self.detector.name, time)
         empty = observation.senses.robot.opening >= HOLDS_M
         hand = Known("" if empty else None, source=FEEDBACK, time=time, stale="" if empty else "it holds something")
         belief = self._read(Belief(time, {"hand": hand}, things), observation)
@@ -53,6 +58,7 @@ class Observer:
         match done.kind:
             case "pick" | "take_probe":
                 taken = done.item if holds else ""
+                belief = belief.taken(taken)
                 belief = belief.with_agent(hand=Known(taken if not belief.hand else belief.hand, "", FEEDBACK, time))
             case "place" | "return_probe":
                 left = belief.hand if holds else ""
@@ -60,7 +66,7 @@ class Observer:
             case "tare":
                 belief = _tared(belief, time)
             case "stir":
-                belief = belief.with_thing(BEAKER, mixed=Known(True, time=time))
+                belief = belief.taken(ROD).with_thing(BEAKER, mixed=Known(True, time=time))
             case "measure":
                 belief = self._measured(belief, time)
             case "rinse_probe":
@@ -105,6 +111,29 @@ def _named(goal: Goal, time: float) -> list[tuple[str, str, dict[str, Known]]]:
     if ROD in goal.items:
         known.append((ROD, "tool", {}))
     return known
+
+
+def _seen(things: dict[str, Thing], seen: Seen, wanted: tuple[str, ...], source: str, time: float) -> dict[str, Thing]:
+    """Return things with what was detected of them: a pose, and whether they were seen at all."""
+    made = dict(things)
+    for name in wanted:
+        found, thing = seen.named(name), made.get(name) or Thing(kind_of(name))
+        fields = {"seen": Known(found is not None, "", source, time)}
+        if found is not None:
+            fields |= _attributes(found, source, time)
+        at = None
+        if found is not None and found.pose is not None:
+            at = At(found.pose.position, found.pose.axis, source, time, found.pose.ends)
+        made[name] = replace(thing, at=at, fields={**thing.fields, **fields})
+    return made
+
+
+def _attributes(found: Detection, source: str, time: float) -> dict[str, Known]:
+    told = {"named_by": Known(found.named_by, "", source, time), "score": Known(found.score, "", source, time)}
+    if found.pose is not None:
+        told["upright"] = Known(found.pose.upright, "", source, time)
+        told["within"] = Known(found.within or "none", "", source, time)
+    return told
 
 
 def _known(reading: Reading) -> Known:

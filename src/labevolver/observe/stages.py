@@ -13,16 +13,13 @@ import numpy as np
 
 from labference.sight import glass, printed, solids, wetware
 from labference.sight.solids import Cylinder, Placed
-from labference.sight.wetware import BALANCE, HOLDER, PROBE, RACK, RINSE, ROD, TUBE, View
+from labference.sight.wetware import View
 from labference.wire import Frame
 from labference.wire.glassware import BEAKER_HEIGHT, BEAKER_RADIUS, RINSE_FLOOR
 from labference.wire.labware import PAN_HEIGHT
 
-from .detector import Box, Pose
+from .detector import BALANCE, BEAKER, RACK, TUBE, Box, Pose
 
-BEAKER = "beaker"
-KINDS = (TUBE, PROBE, ROD, BEAKER, RACK, HOLDER, RINSE, BALANCE)
-"""Classes of the wet bench; what a goal calls otherwise is a tube."""
 CAMERAS = ("front", "labels", "pan")
 ORDER = {TUBE: ("labels", "front"), RACK: ("labels", "front"), BALANCE: ("pan", "front"), BEAKER: ("pan", "front")}
 """Cameras in which a class is looked for, the one that is nearest to it first; `front` alone for the others."""
@@ -61,13 +58,6 @@ class Measured:
         x, y, z = (float(value) for value in self.placed.origin)
         a, b, c = (float(value) for value in self.placed.turn[:, 2])
         return Pose((x, y, z), (a, b, c), self.ends)
-
-
-def kind_of(name: str) -> str:
-    """Return the class of a name of a goal."""
-    if name in (BEAKER, PROBE, ROD, RACK, RINSE, BALANCE):
-        return name
-    return HOLDER if name in ("probe_holder", "rod_holder") else TUBE
 
 
 def views(frames: Sequence[Frame], cameras: Sequence[str]) -> dict[str, View]:

@@ -48,7 +48,7 @@ def _grid(centre: np.ndarray, step: float, within: float) -> np.ndarray:
 
 
 def _contrasts(frame: Frame, grey: np.ndarray, places: np.ndarray, height: float) -> np.ndarray:
-    """Return how much brighter (n, k) the ring at `height` [m] around each of `places` (n, 2) is than what is around."""
+    """Return how much brighter (n, k) rings at `height` [m] around `places` (n, 2) are than what is around them."""
     on, inside, outside = (_around(frame, grey, places, height, share * BEAKER_RADIUS) for share in RINGS)
     return np.asarray(on - (inside + outside) / 2)
 

@@ -36,7 +36,7 @@ CLOSE = 0.0003
 
 @dataclass(frozen=True, slots=True)
 class Cylinder:
-    """A part of `radius` between heights `low` and `high` of its frame, around its z axis [m]; `open` for a wall alone."""
+    """A part of `radius` around the z axis of its frame, from `low` to `high` [m]; `open` for a wall alone."""
 
     radius: float
     low: float

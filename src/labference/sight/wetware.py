@@ -1,6 +1,6 @@
 """The things of a wet bench as cameras see them: what of each is opaque, how its pixels are told apart, where it is.
 
-Of tubes, that is the label; of the rod, the grip; of the rinse station, the plate: glass is no shape for a depth camera.
+Of tubes, that is the label; of the rod, the grip; of the rinse station, the plate: depth cameras look through glass.
 The balance is found by its pan.
 """
 
