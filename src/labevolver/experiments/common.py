@@ -101,22 +101,26 @@ def outcome(index: int, attempt: Path, out: Path) -> Outcome:
     poured = sum(each["grams"] for each in events if each["event"] == "Transferred" and each["vessel"] == "beaker")
     pours = sum(each["event"] == "Performed" and each["operation"]["kind"] == "pour" for each in events)
     success = scores["reason"] == "completed" and not scores["verdict"]["violations"]
-    told = out / TRANSCRIPTS / f"trial-{index:04d}.json"
-    intercepts = -1
-    if told.exists():
-        intercepts = sum(not move["admitted"] for move in json.loads(told.read_text())["moves"])
     return Outcome(
         index,
         success,
         scores["reason"],
         pours,
-        intercepts,
+        _intercepts(out / TRANSCRIPTS / f"trial-{index:04d}.json"),
         float(scores["simulated_s"]),
         poured,
         next((float(each["grams"]) for each in reversed(events) if each["event"] == "Weighed"), float("nan")),
         _pour_seconds(events, attempt),
         attempt,
     )
+
+
+def _intercepts(told: Path) -> int:
+    """Return how many proposals of a transcript were refused; -1 where there is none, or none that can be read."""
+    try:
+        return sum(not move["admitted"] for move in json.loads(told.read_text(encoding="utf-8"))["moves"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return -1
 
 
 def _pour_seconds(events: Sequence[dict[str, Any]], attempt: Path) -> float:
