@@ -35,9 +35,9 @@ PASSING = 0.85
 """An interface passes where the interval of its own test lies above this share of starts, and fails where below."""
 READOUT = 0.05
 """Largest difference of a number that counts as read right: half of the last digit that an instrument shows."""
-READOUTS = {"balance": 0.1, "pH": 0.05, "EC": 5.0}
-"""The same where a display still moves after its value counts: by the digit that a balance may wander, and by a quarter
-and a half of the tolerances of pH and EC [uS/cm].
+READOUTS = {"balance": 0.1, "pH": 0.1, "EC": 5.0}
+"""The same where a display still moves after its value counts: by the digit that a balance may wander, and by half of
+the tolerances of pH and EC [uS/cm].
 """
 POSITION_M, AXIS_RAD = 0.006, math.radians(10)
 """Largest errors of a located target: what the funnel of a socket still catches, and how far a seated tube leans."""
