@@ -134,9 +134,16 @@ class Watch:
         quiet = self._quiet.update(~touched & slow & (place >= 0) & (place == previous))
         self._last_place = place[-1].copy()
         below = block.pose[:, :-1, 2] < FLOOR
+        marks = self._marks(grip, free, quiet, below, air)
+        loose = touched | ~slow
+        moved = loose | (place != self._confirmed)
+        stirs = moved.any(axis=0).tolist()
         events: list[Handled] = []
-        for column in range(len(self.tracks)):
-            events += self._item(column, block, grip, air, free, quiet, below, touched | ~slow, place)
+        for column, track in enumerate(self.tracks):
+            if marks[column]:
+                events += self._item(column, block, marks[column], loose, moved, place)
+            elif not track.fallen:
+                track.stirred |= stirs[column]
         self._busy = any(track.stirred or track.grasped for track in self.tracks)
         return events
 
@@ -148,32 +155,43 @@ class Watch:
             and (place == self._confirmed).all()
         )
 
+    def _marks(
+        self, grip: np.ndarray, free: np.ndarray, quiet: np.ndarray, below: np.ndarray, air: np.ndarray
+    ) -> list[list[tuple[int, int]]]:
+        """Return for each item the rows at which something about it may change, each with a number for what."""
+        marks: list[list[tuple[int, int]]] = [[] for _ in self.tracks]
+        reached = (grip == self._grasp_ticks, free == self._release_ticks, quiet == self._settle_ticks)
+        for mark, found in enumerate(reached):
+            for row, column in np.argwhere(found).tolist():
+                marks[column].append((row, mark))
+        if below.any():
+            for column in np.flatnonzero(below.any(axis=0)).tolist():
+                marks[column].append((int(below[:, column].argmax()), 3))
+        for column, track in enumerate(self.tracks):
+            if (track.grasped and not track.lifted) or (marks[column] and marks[column][0][1] == 0):
+                rows = np.flatnonzero(air[:, column] >= self._lift_ticks).tolist()
+                marks[column] += [(row, 4) for row in rows]
+        return marks
+
     def _item(
         self,
         column: int,
         block: Block,
-        grip: np.ndarray,
-        air: np.ndarray,
-        free: np.ndarray,
-        quiet: np.ndarray,
-        below: np.ndarray,
+        marks: list[tuple[int, int]],
+        loose: np.ndarray,
         moved: np.ndarray,
         place: np.ndarray,
     ) -> list[Handled]:
-        """Run one item's small state machine over the ticks at which something about it changes."""
+        """Run one item's small state machine over the ticks at which something about it changes: `loose` where it was
+        touched or fast, `moved` where it was that or elsewhere than confirmed.
+        """
         track, item = self.tracks[column], self.channels.items[column]
         if track.fallen:
             return []
-        marks = [(int(row), 0) for row in np.flatnonzero(grip[:, column] == self._grasp_ticks)]
-        marks += [(int(row), 1) for row in np.flatnonzero(free[:, column] == self._release_ticks)]
-        marks += [(int(row), 2) for row in np.flatnonzero(quiet[:, column] == self._settle_ticks)]
-        marks += [(int(row), 3) for row in np.flatnonzero(below[:, column])[:1]]
-        if (track.grasped and not track.lifted) or (marks and marks[0][1] == 0):
-            marks += [(int(row), 4) for row in np.flatnonzero(air[:, column] >= self._lift_ticks)]
         events: list[Handled] = []
         done = 0
         for row, mark in sorted(marks):
-            track.stirred |= self._stirred(column, moved, place, done, row + 1)
+            track.stirred |= bool(moved[done : row + 1, column].any())
             done = row + 1
             tick = block.tick + row
             if mark == 0 and not track.grasped:
@@ -191,16 +209,13 @@ class Watch:
                 events.append(Lifted(tick, item, track.attempt))
             elif mark == 2 and track.stirred:
                 events.append(self._settle(column, tick, int(place[row, column])))
+                moved[:, column] = loose[:, column] | (place[:, column] != self._confirmed[column])
             elif mark == 3:
                 events.append(Fell(tick, item, track.attempt))
                 track.fallen, track.grasped, track.stirred = True, False, False
                 return events
-        track.stirred |= self._stirred(column, moved, place, done, block.ticks)
+        track.stirred |= bool(moved[done:, column].any())
         return events
-
-    def _stirred(self, column: int, moved: np.ndarray, place: np.ndarray, first: int, last: int) -> bool:
-        rows = slice(first, last)
-        return bool(moved[rows, column].any() or (place[rows, column] != self._confirmed[column]).any())
 
     def _settle(self, column: int, tick: int, place: int) -> Settled:
         track = self.tracks[column]
