@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from ...truth.measurement import Shown
 from .chance import Stream, branch, frozen, thawed
 
 NERNST = 0.198416
@@ -88,15 +90,6 @@ class Portion(NamedTuple):
     mass: float
 
 
-class Shown(NamedTuple):
-    """One quantity on the display; `value` is None unless `status` is "ok", else "dry" or "out of range"."""
-
-    value: float | None
-    unit: str
-    stable: bool
-    status: str
-
-
 @dataclass(frozen=True, slots=True)
 class MeterState:
     """All that a meter remembers, as plain values.
@@ -156,18 +149,32 @@ class Meter:
     @property
     def ph(self) -> Shown:
         """Return the shown pH, two decimals."""
-        return self._shown(0, PH_RANGE, 2, "pH", PH_CREEP)
+        return self.display()[0]
 
     @property
     def conductivity(self) -> Shown:
         """Return the shown conductivity at 25 °C, whole uS/cm."""
-        allowed = max(LEAST_CREEP, CELL_CREEP * self._values[-1][1]) if self._values else LEAST_CREEP
-        return self._shown(1, CELL_RANGE, 0, "uS/cm", allowed)
+        return self.display()[1]
 
     @property
     def temperature(self) -> Shown:
         """Return the shown temperature, one decimal."""
-        return self._shown(2, HEAT_RANGE, 1, "°C", HEAT_CREEP)
+        return self.display()[2]
+
+    def display(self) -> tuple[Shown, Shown, Shown]:
+        """Return the shown pH, conductivity and temperature."""
+        if not self._values:
+            return DRY
+        ph, cell, heat = self._values[-1]
+        creeps = (PH_CREEP, max(LEAST_CREEP, CELL_CREEP * cell), HEAT_CREEP)
+        steady = self._steady(creeps) if len(self._values) == WINDOW else (False, False, False)
+        # Without a temperature in range nothing is compensated.
+        valid = HEAT_RANGE[0] <= heat <= HEAT_RANGE[1]
+        return (
+            _entry(ph, 2, PH_RANGE, "pH", valid, steady[0]),
+            _entry(cell, 0, CELL_RANGE, "uS/cm", valid, steady[1]),
+            _entry(heat, 1, HEAT_RANGE, "°C", valid, steady[2]),
+        )
 
     def dip(self, liquid: str) -> tuple[Portion, ...]:
         """Put the probe into `liquid` and return what of other liquids comes along."""
@@ -262,14 +269,15 @@ class Meter:
             self._cell *= math.exp(-dt / CELL)
             return
         ph, conductivity, temperature = sample
-        self._fast = ph + (self._fast - ph) * math.exp(-dt / FAST)
-        self._slow = ph + (self._slow - ph) * math.exp(-dt / slow_response(conductivity))
-        self._cell = conductivity + (self._cell - conductivity) * math.exp(-dt / CELL)
-        self._sleeve = temperature + (self._sleeve - temperature) * math.exp(-dt / THERMOMETER)
+        fast, slow, cell, sleeve = _decays(dt, conductivity)
+        self._fast = ph + (self._fast - ph) * fast
+        self._slow = ph + (self._slow - ph) * slow
+        self._cell = conductivity + (self._cell - conductivity) * cell
+        self._sleeve = temperature + (self._sleeve - temperature) * sleeve
 
     def _show(self, sample: Sample | None) -> None:
         """Turn potential, conductivity and temperature into the next shown values."""
-        noise, cell_noise = self._rng.standard_normal(2).tolist()
+        noise, cell_noise = float(self._rng.standard_normal()), float(self._rng.standard_normal())
         if sample is None:
             self._values.clear()
             return
@@ -283,27 +291,37 @@ class Meter:
         cell = wrong.gain * self._cell / max(1.0 + PER_KELVIN * (heat - REFERENCE), 0.1)
         self._values.append((ph, cell * (1.0 + self._noise * CELL_NOISE * cell_noise), heat))
 
-    def _shown(self, which: int, limits: tuple[float, float], digits: int, unit: str, allowed: float) -> Shown:
-        if not self._values:
-            return Shown(None, unit, False, "dry")
-        # Without a temperature in range nothing is compensated.
-        heat = self._values[-1][2]
-        # Adding zero turns -0.0 into 0.0.
-        value = round(self._values[-1][which], digits) + 0.0
-        if not (limits[0] <= value <= limits[1] and HEAT_RANGE[0] <= heat <= HEAT_RANGE[1]):
-            return Shown(None, unit, False, "out of range")
-        return Shown(value, unit, self._steady(which, allowed), "ok")
-
-    def _steady(self, which: int, allowed: float) -> bool:
+    def _steady(self, allowed: tuple[float, float, float]) -> tuple[bool, bool, bool]:
         """Return whether the last 10 s change by less than `allowed`, judged by the means of their halves."""
-        if len(self._values) < WINDOW:
-            return False
-        series = [values[which] for values in self._values]
         half = WINDOW // 2
-        return 2.0 * abs(sum(series[half:]) - sum(series[:half])) / half <= allowed
+        ph, cell, heat = (
+            2.0 * abs(sum(series[half:]) - sum(series[:half])) / half <= most
+            for series, most in zip(zip(*self._values, strict=True), allowed, strict=True)
+        )
+        return ph, cell, heat
 
     def _film_mass(self) -> float:
         return FILM_LEAST + (FILM_MOST - FILM_LEAST) * float(self._rng.random())
+
+
+def _entry(value: float, digits: int, limits: tuple[float, float], unit: str, valid: bool, steady: bool) -> Shown:
+    """Return what is shown of a quantity, out of range unless it lies within `limits` and everything is `valid`."""
+    # Adding zero turns -0.0 into 0.0.
+    value = round(value, digits) + 0.0
+    if not (valid and limits[0] <= value <= limits[1]):
+        return Shown(None, unit, False, "out of range")
+    return Shown(value, unit, steady, "ok")
+
+
+DRY = (Shown(None, "pH", False, "dry"), Shown(None, "uS/cm", False, "dry"), Shown(None, "°C", False, "dry"))
+"""What is shown while the probe is not in a liquid."""
+
+
+@lru_cache(maxsize=256)
+def _decays(dt: float, conductivity: float) -> tuple[float, float, float, float]:
+    """Return what `dt` [s] leaves of a difference at the electrode, fast and slow, the cell and the thermometer."""
+    slow = math.exp(-dt / slow_response(conductivity))
+    return math.exp(-dt / FAST), slow, math.exp(-dt / CELL), math.exp(-dt / THERMOMETER)
 
 
 def slow_response(conductivity: float) -> float:

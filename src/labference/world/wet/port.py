@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...truth.measurement import Dipped, Shown
-from .meter import SAMPLE, Meter, MeterState, calibrated
+from .meter import DRY, SAMPLE, Meter, MeterState, calibrated
 from .meter import Sample as Liquid
 
-DRY = tuple(Shown(None, unit, False, "dry") for unit in ("pH", "uS/cm", "°C"))
-"""What it says before its tip was ever in a liquid."""
 CALIBRATION, NOISE = 11, 12
 """Keep the draws of calibration and noise apart from those of the liquids."""
 
@@ -60,7 +58,7 @@ class Port:
             left -= part
             if self._passed % self._every == 0:
                 self._since = tick + ticks - left - 1
-                self._shown = self._display()
+                self._shown = self._meter.display()
                 when.append(self._since)
                 values.append(self._shown)
         return Dipped(vessel, tuple(when), tuple(values), self._shown, self._since)
@@ -82,7 +80,3 @@ class Port:
             self._meter.dip(str(vessel))
             self._shown = DRY
         self._inside = vessel
-
-    def _display(self) -> tuple[Shown, ...]:
-        meter = self._meter
-        return tuple(Shown(*entry) for entry in (meter.ph, meter.conductivity, meter.temperature))
