@@ -14,12 +14,14 @@ from typing import Any
 
 FIRST_G, LEAST_G, MOST_G = 2.0, 0.3, 12.0
 """First dose of a tube, smallest and largest [g]."""
-SHARE = 0.7
+SHARE = 0.5
 """Of the dose by the secant of the last one: titration curves get steeper."""
-MOST_TIMES = 2.0
+MOST_TIMES = 1.5
 """Of the last dose, at most."""
-MOST_OF = 0.85
-"""Of a whole dose that experience tells: the tube may be stronger this time."""
+LEAST_OF, MORE_OF, MOST_OF = 0.5, 0.1, 0.9
+"""Of a whole dose that experience tells: the share that is added at once, more for each success of who followed it."""
+EDGE = 0.03
+"""How near the edge of its range pH is brought further in [pH]: what counts is the value at which the lamp lit."""
 ADDITIONS = 20
 SECONDS = 60.0
 DEEP = 8
@@ -63,6 +65,7 @@ class Told:
     """A prompt of the Operator, taken apart."""
 
     target: float
+    tolerance: float
     fields: dict[str, str]
     ph: float | None
     ec: float
@@ -76,7 +79,7 @@ class Told:
 
 def read(text: str) -> Told:
     """Take a prompt apart; raises `ValueError` where it is none of pH."""
-    wanted = re.search(rf"pH {NUMBER} with a tolerance", text)
+    wanted = re.search(rf"pH {NUMBER} with a tolerance of {NUMBER}", text)
     if wanted is None:
         raise ValueError("This stand-in knows goals of pH only.")
     fields = re.search(r"look at: (.*)", text)
@@ -89,6 +92,7 @@ def read(text: str) -> Told:
     experience = [re.match(r"(\S+) \(([^)]*)\): (.*)", line) for line in _section(text, "Experience:")]
     return Told(
         float(wanted[1]),
+        float(wanted[2]),
         dict(_pairs(fields[1])) if fields else {},
         float(ph[1]) if ph else None,
         float(ec[1]) if ec else 0.0,
@@ -111,7 +115,7 @@ def intend(told: Told) -> dict[str, Any]:
     """Return what to do next, as `Intended`."""
     if told.fields.get("read") != "true" or told.ph is None:
         return {"intent": "Read the beaker.", "template": "measure cycle", "follows": []}
-    if told.fields.get("reached") == "true":
+    if told.fields.get("reached") == "true" and abs(told.ph - told.target) <= told.tolerance - EDGE:
         return {"intent": f"Finish: pH {told.ph} is within the range.", "template": "end", "follows": []}
     if len(told.additions) >= ADDITIONS:
         return {"intent": "Give up: this has taken too many additions.", "template": "end", "follows": []}
@@ -155,7 +159,7 @@ def _dose(told: Told, tube: str) -> tuple[float, list[str]]:
     own = [each for each in told.additions if each.tube == tube and each.after is not None]
     if not own:
         known = [] if told.additions else _whole_doses(told, tube)
-        return (_bounded(MOST_OF * known[0][1]), [known[0][2]]) if known else (FIRST_G, [])
+        return (_bounded(known[0][1]), [known[0][2]]) if known else (FIRST_G, [])
     last = own[-1]
     assert told.ph is not None and last.after is not None
     moved, missing = last.after - last.before, told.target - told.ph
@@ -165,12 +169,15 @@ def _dose(told: Told, tube: str) -> tuple[float, list[str]]:
 
 
 def _whole_doses(told: Told, tube: str) -> list[tuple[float, float, str]]:
-    """Return what experience says of a tube: how far its water was from this one in EC, grams, and the entry."""
+    """Return what experience says of a tube: how far its water was in EC, grams to begin with, and the entry."""
     found = []
     for entry, condition, advice in told.experience:
-        whole, span = re.search(rf"{NUMBER} g of {tube}", advice), re.search(rf"start_ec = {NUMBER}–{NUMBER}", condition)
+        whole = re.search(rf"{NUMBER} g of {tube}", advice)
+        span = re.search(rf"start_ec = {NUMBER}–{NUMBER}", condition)
         if whole and span:
-            found.append((abs(told.ec - (float(span[1]) + float(span[2])) / 2), float(whole[1]), entry))
+            followed = re.search(r"(\d+) of them with success", condition)
+            share = min(MOST_OF, LEAST_OF + MORE_OF * int(followed[1] if followed else 0))
+            found.append((abs(told.ec - (float(span[1]) + float(span[2])) / 2), share * float(whole[1]), entry))
     return sorted(found)
 
 

@@ -130,6 +130,19 @@ def test_a_trial_that_is_there_teaches_once_and_what_was_not_learned_is_learned_
         assert [each.name for each in other.log()] == [each.name for each in Bank(path).log()]
 
 
+def test_the_measuring_time_that_is_learned_is_what_sufficed_and_not_what_the_slowest_reading_took(
+    tmp_path: Path,
+) -> None:
+    plan = plan_of("ph", "labevolver", 1, 0, "paper")
+    with Bank(tmp_path / "bank.db") as bank:
+        trial(plan, 0, tmp_path / "a", bank, Setting())
+        lessons = [entry.lesson for entry in bank.entries() if entry.lesson.kind == "skill"]
+    told = json.loads((tmp_path / "a" / "transcripts" / "trial-0000.json").read_text())
+    kinds = [move["kind"] for move in told["moves"] if move["admitted"]]
+    assert ("measure", "measure") in pairwise(kinds), "one reading of this water takes longer"
+    assert [each.value for lesson in lessons for each in lesson.advice.parameters] == [60.0]
+
+
 def test_advice_that_would_break_a_rule_is_refused_like_anything_else(tmp_path: Path) -> None:
     poison = Draft(
         "safety",

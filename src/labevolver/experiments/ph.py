@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..bank import Bank
+from ..fold import fold, living
 from .common import Mean, Outcome, mean, plan_of, rate
 from .crew import Crew
-from .evolve import Setting, journal
+from .evolve import Setting, journal, run_name
 from .journal import Spent, spent
 
 PAPER = {
@@ -56,7 +57,7 @@ def learning(
         for index in range(trials):
             each = crew.trial(plan, index, out / "trials", bank, Setting())
             found.append(each)
-            told = _line(index, each, len(bank.entries()))
+            told = _line(index, each, _kept(bank, run_name(plan, each)))
             say(told + (_spent(spent(journal(out / "trials", index))) if crew.mind else ""))
         if crew.reflects:
             say(f"{len(bank.quarantined())} operations of the Strategist could not be used (memory list --quarantined)")
@@ -64,6 +65,12 @@ def learning(
     say(f"first {half}: {_told(found[:half])}")
     say(f"last {half}:  {_told(found[-half:])}")
     return found
+
+
+def _kept(bank: Bank, run: str) -> int:
+    """Return how many entries were in use once a trial had taught, whatever has been learned since."""
+    last = bank.log(run=run)[-1].number
+    return len(living(fold([each for each in bank.log() if each.number <= last]).values()))
 
 
 def _head(crew: Crew) -> str:

@@ -60,13 +60,17 @@ def _safety(moves: Iterable[Move]) -> list[Draft]:
 
 
 def _measuring(now: Checkpoint, trial: Trial) -> list[Draft]:
-    """Return how long it took until a reading settled: the longest sum of measurements of one liquid."""
+    """Return how long a measurement has to be: the shortest one of the trial after which a reading had settled.
+
+    What has not settled by then is measured on, which costs less than to wait for the slowest liquid every time. What
+    is read again although it had settled does not count.
+    """
     sums, running = [], 0.0
     for move in trial.moves:
         acted = move.proposal.action
         if not move.ruling.admitted:
             continue
-        if acted.kind == "measure":
+        if acted.kind == "measure" and not move.view.get("read"):
             running += acted.numbers.get("seconds", 0.0)
         elif acted.kind in ("rinse_probe", "return_probe") and running:
             sums.append(running)
@@ -74,7 +78,7 @@ def _measuring(now: Checkpoint, trial: Trial) -> list[Draft]:
     if not sums or not now.readings or not now.readings[-1].settled:
         return []
     when = (Term("topic", among=(MEASURING,)),)
-    return [Draft("skill", when, Advice("Measure for {seconds}.", (Parameter("seconds", max(sums), "s"),)))]
+    return [Draft("skill", when, Advice("Measure for {seconds}.", (Parameter("seconds", min(sums), "s"),)))]
 
 
 def _curves(now: Checkpoint) -> list[Draft]:
