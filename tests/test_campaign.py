@@ -22,6 +22,7 @@ from labference.bench.campaign import TRIES, register, remaining, run
 from labference.bench.patience import SILENT, GivenUp
 from labference.bench.plan import Plan
 from labference.records import folder, strict
+from labference.records.lock import hold, hold_episode
 from labference.score.audit import audit
 from labference.score.campaign import read_campaign
 from labference.score.summary import Summary, summarise
@@ -371,3 +372,45 @@ def test_the_seed_of_a_policy_is_its_own(uninterrupted: Path) -> None:
     ]
     values = [value for entry in seeds for value in entry.values()]
     assert len(set(values)) == len(values) == 20
+
+
+# --- two processes on one folder
+
+
+def test_a_second_process_on_a_folder_is_refused_and_a_killed_one_is_no_obstacle(
+    tmp_path: Path, started: Callable[..., subprocess.Popen[str]], uninterrupted: Path
+) -> None:
+    out = tmp_path / "out"
+    first = started(out, episode=0)
+    os.killpg(first.pid, signal.SIGSTOP)
+    second = subprocess.run(command(out), env=environment(), capture_output=True, text=True)
+    assert second.returncode == 2
+    assert second.stderr.strip() == f"Process {first.pid} has {out} open; wait until it ends, or choose another --out."
+    assert summarise(read_campaign(out)).planned == PLAN.episodes, "reading is free"
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    assert (out / folder.LOCK).exists(), "the file stays behind, and says nothing"
+    list(run(PLAN, out))
+    assert not (out / folder.LOCK).exists()
+    assert not differing(out, uninterrupted)
+
+
+def test_a_run_that_nobody_goes_on_with_lets_its_folder_go(tmp_path: Path) -> None:
+    results = run(PLAN, tmp_path)
+    with pytest.raises(PlanError, match=f"Process {os.getpid()} has"):
+        run(PLAN, tmp_path)
+    del results
+    with hold(tmp_path), pytest.raises(PlanError, match="open; wait until it ends"):
+        register(PLAN, tmp_path)
+    register(PLAN, tmp_path)
+
+
+def test_many_may_be_in_a_folder_but_each_in_an_episode_of_its_own(tmp_path: Path) -> None:
+    with hold_episode(tmp_path, 0), hold_episode(tmp_path, 1):
+        with pytest.raises(PlanError, match="open"), hold_episode(tmp_path, 1):
+            raise AssertionError
+        with pytest.raises(PlanError, match="open"):
+            hold(tmp_path)
+    with hold(tmp_path), pytest.raises(PlanError, match="open"), hold_episode(tmp_path, 2):
+        raise AssertionError
+    assert not list(tmp_path.iterdir()), "nothing is left behind"

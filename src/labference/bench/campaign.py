@@ -6,12 +6,13 @@ import math
 from collections.abc import Generator, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from labference.policies import BUILT_IN, is_remote, preflight
 from labference.policies.fit import fitting, unfit
 from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
+from labference.records.lock import Held, hold
 from labference.records.strict import write_atomically
 from labference.tasks import find_task
 from labference.truth.draw import TWINS, draw, find_members
@@ -27,6 +28,7 @@ from .workers import spread
 
 RENDERINGS = ("fast", "quality")
 LONGEST_DEADLINE_S = 1e6
+T = TypeVar("T")
 TRIES = 2
 """Attempts at an episode within one run; only validity events are retried."""
 
@@ -34,10 +36,39 @@ TRIES = 2
 def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
     """Write the plan to `out`, or check that `out` already holds this experiment; contact the system that it tests.
 
-    Nothing is written where something does not fit. A `driven` population is run through sessions; its `policy` names
-    who drives, and is not looked up.
+    Nothing is written where something does not fit, or where another process has `out` open. A `driven` population is
+    run through sessions; its `policy` names who drives, and is not looked up.
     """
+    keep(plan, out, driven=driven).release()
+
+
+def keep(plan: Plan, out: Path, *, driven: bool = False) -> Held:
+    """Register `plan` in `out` as `register` does, and keep the folder to this process until it is released."""
     check(plan)
+    held = hold(out) if (out / folder.LOCK).exists() else None  # before a server is asked for nothing
+    _differing(plan, out)
+    if not driven and (not folder.episodes(out) or remaining(plan, out)):
+        contact(plan)
+    out.mkdir(parents=True, exist_ok=True)
+    held = held or hold(out)
+    try:
+        enter(plan, out)
+    except BaseException:
+        held.release()
+        raise
+    return held
+
+
+def enter(plan: Plan, out: Path) -> None:
+    """Write `plan` to the existing folder `out`, for a caller that keeps others from doing the same."""
+    check(plan)
+    differing, known = _differing(plan, out)
+    episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])
+    write_atomically(out / folder.CAMPAIGN, {"condition": plan.condition(), "episodes": episodes})
+
+
+def _differing(plan: Plan, out: Path) -> tuple[list[str], dict[str, Any]]:
+    """Return the fields in which `plan` is not what `out` says, and what that is; refuse where episodes were begun."""
     if out.exists() and not out.is_dir():
         raise PlanError(f"{out} is a file; choose another --out.")
     path = out / folder.CAMPAIGN
@@ -52,11 +83,7 @@ def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
             f"{out} holds a campaign with {field} {known['condition'].get(field)!r}, not {plan.condition()[field]!r}; "
             "choose another --out, or the same settings to resume it."
         )
-    if not driven and (not begun or remaining(plan, out)):
-        contact(plan)
-    out.mkdir(parents=True, exist_ok=True)
-    episodes = plan.episodes if differing else max(plan.episodes, known["episodes"])
-    write_atomically(path, {"condition": plan.condition(), "episodes": episodes})
+    return differing, known
 
 
 def check(plan: Plan) -> None:
@@ -122,11 +149,18 @@ def _check_fit(plan: Plan, goal: Goal) -> None:
 def run(plan: Plan, out: Path, workers: int = 1) -> Iterator[Result]:
     """Register `plan` in `out`; return the results of what remains of it, in the order of the plan, as they come.
 
-    Raises `GivenUp` where the tested system is not there any more.
+    The folder is kept from other processes meanwhile; reading it is free. Raises `GivenUp` where the tested system is
+    not there any more.
     """
-    register(plan, out)
+    held = keep(plan, out)
     todo = remaining(plan, out)
-    return patiently(_results(plan, out, workers, todo), len(todo), plan.policy)
+    return patiently(kept(held, _results(plan, out, workers, todo)), len(todo), plan.policy)
+
+
+def kept(held: Held, results: Generator[T]) -> Generator[T]:
+    """Pass on `results`, and release a folder after the last, or when nobody wants more."""
+    with held:
+        yield from results
 
 
 def _results(plan: Plan, out: Path, workers: int, todo: list[int]) -> Generator[Result]:

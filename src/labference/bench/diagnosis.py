@@ -13,6 +13,7 @@ from typing import Any
 from labference.policies import DEADLINE_S
 from labference.policies.remote.process import dismiss
 from labference.records import folder, strict
+from labference.records.lock import hold
 from labference.records.prefix import CHECKPOINT
 from labference.records.strict import write_atomically
 from labference.tasks import contract_digest, find_task
@@ -22,7 +23,7 @@ from labference.truth.identity import IN_PROCESS, SHARED, PlanError, system_name
 from labference.wire import ServiceFault
 from labference.world.faults import SetupError
 
-from .campaign import check, contact
+from .campaign import check, contact, kept
 from .checkpoint import FACTS, Handoff, confirm, load, matches, save
 from .laboratory import Laboratory, Unsupported, invalid
 from .patience import patiently
@@ -144,8 +145,9 @@ def run(
     Raises `GivenUp` where the tested system is not there any more.
     """
     plan = register_out(registration, policy, out, profile, transport, deadline_s)
+    held = hold(out)
     total = len(remaining(registration, out))
-    return patiently(_results(registration, plan, out, workers), total, plan.policy)
+    return patiently(kept(held, _results(registration, plan, out, workers)), total, plan.policy)
 
 
 def _results(registration: Registration, plan: Plan, out: Path, workers: int) -> Generator[BranchResult]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from labference.bench.campaign import agreed, contact, register, remaining
+from labference.bench.campaign import agreed, contact, keep, remaining
 from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.bench.session import Driven
@@ -26,7 +26,6 @@ from .tools import CATALOGUE, RESET, Tool
 
 LINGER_S = 5.0
 """How long a desk answers after the last episode has ended [s]."""
-LOCK = "bridge.lock"
 CLOSED = "The bench is closed."
 UNDER_WAY = "An episode is under way; finish ends it."
 
@@ -139,23 +138,10 @@ class Desk:
         name = policy_identity(self.plan.policy, capabilities)
         if (known := agreed(self.out).get("policy", name)) != name:
             raise PlanError(f"{self.out} holds episodes of {known!r}, not {name!r}; choose another --out.")
-        register(self.plan, self.out, driven=True)
-        self._hold()
+        self._closing.enter_context(keep(self.plan, self.out, driven=True))
         self._waiting = remaining(self.plan, self.out)
         if not self._waiting:
             raise PlanError(f"{self.out} holds all {self.plan.episodes} episodes already; choose another --out.")
-
-    def _hold(self) -> None:
-        """Keep the folder to this desk, where the system has file locks: two would run the same episodes."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        held = self._closing.enter_context((self.out / LOCK).open("a"))
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise PlanError(f"Another bridge has {self.out} open; close it, or choose another --out.") from error
 
     def _open_helper(self) -> Capabilities | None:
         """Open the policy behind vla once, so that what does not fit is known before an episode; return its terms."""
@@ -209,7 +195,7 @@ class Desk:
         """Begin the next episode."""
         if not self._waiting:
             return {"error": f"All {self.plan.episodes} episodes are done.", "ended": CLOSED}
-        self._bridge = Bridge(self._laboratory, self.plan, self._waiting.pop(0), self.out, self.terms)
+        self._bridge = Bridge(self._laboratory, self.plan, self._waiting.pop(0), self.out, self.terms, kept=True)
         self._told = False
         return self._bridge.begin()
 

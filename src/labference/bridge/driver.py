@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,6 +14,7 @@ from labference.bench.laboratory import Laboratory, Result, invalid
 from labference.bench.plan import Plan
 from labference.bench.session import Session
 from labference.records import folder
+from labference.records.lock import hold_episode
 from labference.records.strict import plain
 from labference.truth.identity import PlanError, Seeds
 from labference.wire import JOINT, Observation, Refusal, ServiceFault
@@ -47,12 +49,22 @@ class Bridge:
 
     An agent's tool layer is its interface: bad arguments and what the bench would refuse are answered with one sentence
     and counted; more than `terms.limits.errors` bad calls are an interface failure. A limit that is used up ends the
-    episode as if the agent had finished. Closing early leaves an unresolved episode, never a failure.
+    episode as if the agent had finished. Closing early leaves an unresolved episode, never a failure. From `begin` on
+    the episode is this bridge's alone, among all processes, unless the caller has `kept` the folder already.
 
     Raises `PlanError` where plan, terms and laboratory do not fit; nothing is recorded then.
     """
 
-    def __init__(self, laboratory: Laboratory, plan: Plan, index: int, out: Path, terms: Terms | None = None) -> None:
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        plan: Plan,
+        index: int,
+        out: Path,
+        terms: Terms | None = None,
+        *,
+        kept: bool = False,
+    ) -> None:
         if plan.action != JOINT.name:
             raise PlanError(
                 f"The motion tools write {JOINT.name!r} commands, not {plan.action!r}; choose {JOINT.name!r}."
@@ -65,6 +77,7 @@ class Bridge:
         self._ledger: Ledger | None = None
         self._seat: Seat | None = None
         self._ended = ""
+        self._kept, self._holding = kept, ExitStack()
         self.result: Result | None = None
 
     @property
@@ -86,6 +99,15 @@ class Bridge:
         """Prepare the episode, and return what `goal` replies."""
         if self._seat is not None or self._ended:
             raise PlanError("The episode has begun already; make a new Bridge for another one.")
+        if not self._kept:
+            self._holding.enter_context(hold_episode(self._out, self._index))
+        try:
+            return self._begin()
+        except BaseException:
+            self._release()
+            raise
+
+    def _begin(self) -> Reply:
         path = folder.next_attempt(folder.episode_folder(self._out, self._index))
         started = time.perf_counter()
         try:
@@ -93,6 +115,7 @@ class Bridge:
         except ServiceFault as fault:
             self.result = invalid(self._plan, self._index, path, fault, started)
             self._ended = UNAVAILABLE
+            self._settle()
             return {"ended": self._ended}
         helper = self._helper
         capabilities = self.terms.capabilities(
@@ -103,9 +126,6 @@ class Bridge:
         self._laboratory.expect(agreed(self._out))
         try:
             observation = self._session.begin()
-        except BaseException:
-            self._release()
-            raise
         finally:
             self._laboratory.expect({})
         self._ledger = Ledger(path)
@@ -299,6 +319,7 @@ class Bridge:
         if self._ledger is not None:
             self._ledger.close()
             self._ledger = None
+        self._holding.close()
 
     def _call_in_helper(self) -> Helper | None:
         if not self.terms.vla:

@@ -16,6 +16,7 @@ import numpy as np
 
 from labference.bench.plan import Plan
 from labference.records import folder, strict
+from labference.records.lock import hold_episode
 from labference.truth.identity import PlanError
 from labference.truth.privilege import EXPOSED
 from labference.wire import PROFILES, ActionSpec, Capabilities, Move, Observation, ServiceFault, codec
@@ -65,6 +66,7 @@ class Episodes:
         self._out = None if out is None else Path(out)
         self._scratch = Path(tempfile.mkdtemp(prefix="labference-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        self._holding = contextlib.ExitStack()
         self._session: Session | None = None
         self.path: Path | None = None
 
@@ -99,17 +101,23 @@ class Episodes:
 
         Where not to `keep`, the episode leaves no record behind, as without a folder.
         `plan` may differ from `self.plan` in `seed`, `instances`, `policy_seed` and `budget`. Raises `PlanError` where
-        the folder holds another experiment, or scores of this episode already, and `ServiceFault` where the instance
-        could not be prepared.
+        the folder holds another experiment, or scores of this episode already, or another process is in it, and
+        `ServiceFault` where the instance could not be prepared.
         """
-        from labference.bench.campaign import agreed
-        from labference.bench.session import Session
-
         self.abandon()
         self._session = self.path = None
         if index < 0:
             raise PlanError(f"There is no episode {index}; 0 or more would work.")
-        where = self._folder(plan, index, keep)
+        try:
+            return self._begin(plan, index, self._folder(plan, index, keep))
+        except BaseException:
+            self._holding.close()
+            raise
+
+    def _begin(self, plan: Plan, index: int, where: Path) -> Observation:
+        from labference.bench.campaign import agreed
+        from labference.bench.session import Session
+
         self.laboratory.expect(agreed(where))
         for _ in range(TRIES):
             session = Session(self.laboratory, plan, index, where, self.capabilities)
@@ -124,7 +132,10 @@ class Episodes:
 
     def answer(self, act: object) -> Observation | None:
         """Carry out `act` and return the next observation; None once the episode has ended."""
-        return self._under_way().answer(act)
+        observation = self._under_way().answer(act)
+        if observation is None:
+            self._holding.close()
+        return observation
 
     def last(self) -> Observation:
         """Return what the registered sensors show now, as it would be delivered; for tools that want a last look."""
@@ -148,6 +159,7 @@ class Episodes:
         if sentence:
             session.fail(ServiceFault(sentence))
         session.close()
+        self._holding.close()
 
     def close(self) -> None:
         """End an episode that is under way as unresolved, and release the laboratory."""
@@ -162,7 +174,7 @@ class Episodes:
 
     def _folder(self, plan: Plan, index: int, keep: bool) -> Path:
         """Return the campaign folder for `plan`, which counts episode `index` from now on."""
-        from labference.bench.campaign import register
+        from labference.bench.campaign import enter
 
         if self._out is None or not keep:
             where = self._scratch / "episode"
@@ -170,8 +182,9 @@ class Episodes:
             return where
         where = self._out / campaign_name(plan)
         where.mkdir(parents=True, exist_ok=True)
+        self._holding.enter_context(hold_episode(where, index))
         with _locked(where / "campaign.lock"):
-            register(replace(plan, episodes=max(self._planned, index + 1)), where, driven=True)
+            enter(replace(plan, episodes=max(self._planned, index + 1)), where)
         if folder.finished(folder.episode_folder(where, index)) is not None:
             raise PlanError(
                 f"{where} has scores of episode {index} already; choose another out, seed or index to run it again."

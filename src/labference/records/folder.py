@@ -32,6 +32,8 @@ SHUTDOWN = "shutdown.json"
 CAMPAIGN = "campaign.json"
 DIAGNOSIS = "diagnosis.json"
 """What a diagnosis is, in place of a campaign."""
+LOCK = "run.lock"
+"""There while a process runs episodes in the folder; what holds it is the kernel's lock, not the file."""
 UNSUPPORTED = "unsupported.json"
 """In place of the attempts at a branch for which the tested system has no interface."""
 
