@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labference.bench import campaign
+from labference import doctor
+from labference.bench import campaign, wet_hands
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.records import folder, strict
@@ -35,7 +36,8 @@ from labference.wire import (
     Wait,
 )
 from labference.wire.wetlab import KINDS, SETTINGS
-from labference.world.fast import FastWorld
+from labference.world import fast_hands
+from labference.world.fast import LONGEST, FastWorld
 from labference.world.world import World
 
 WET = [name for name, task in all_tasks().items() if FAST in task.fidelities]
@@ -92,6 +94,33 @@ def test_a_laboratory_that_cannot_run_a_task_is_refused_with_one_that_can(
     works = find_task(task).fidelities[0]
     with pytest.raises(PlanError, match=f"--fidelity {works}"):
         campaign.register(Plan(task, "still", 1, fidelity=fidelity), tmp_path)
+
+
+@pytest.mark.parametrize("fidelity", ["fast", "physics"])
+def test_a_task_that_needs_chemistry_is_refused_before_the_first_episode_where_the_engine_is_missing(
+    fidelity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "phreeqc", None)
+    for task in ("ph", "ph-ec"):
+        with pytest.raises(
+            PlanError, match=r"^ph.* needs the package phreeqc .*pip install 'labference\[wetlab\]' would"
+        ):
+            campaign.register(Plan(task, "secant", 1, fidelity=fidelity), tmp_path)
+    assert not list(tmp_path.iterdir())
+    campaign.register(Plan("pouring-water", "best_pd", 1, fidelity=fidelity), tmp_path)
+
+
+def test_the_doctor_says_that_the_chemistry_engine_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_renders", lambda backend: doctor.Finding(True, backend))
+    assert all(finding.good for finding in doctor.diagnose())
+    monkeypatch.setitem(sys.modules, "phreeqc", None)
+    wrong = [finding for finding in doctor.diagnose() if not finding.good]
+    assert len(wrong) == 1 and "phreeqc" in wrong[0].sentence and "labference[wetlab]" in wrong[0].sentence
+    assert doctor.diagnose()[-1].good, "everything else works without it"
+
+
+def test_a_probe_is_held_as_deep_as_by_the_simulated_arm() -> None:
+    assert fast_hands.TIP_OVER_FLOOR == wet_hands.TIP_OVER_FLOOR
 
 
 # --- time and state
@@ -162,6 +191,44 @@ def test_a_block_begins_with_what_the_last_one_left() -> None:
         shown = world.now()
         first = carry_out(world, kind, item)[0]
         assert np.array_equal(first.pose[0], shown.pose[0]) and np.array_equal(first.opening[0], shown.opening[0])
+
+
+def test_a_block_says_for_how_long_nothing_has_flowed() -> None:
+    """Cut tick by tick, the same pour shows when its last drop landed."""
+    ends = []
+    for longest in (LONGEST, 1):
+        world, _ = prepared("pouring-water")
+        world.longest = longest
+        blocks = carry_out(world, "pick", "water")
+        blocks = carry_out(world, "pour", "water", "beaker", amount_g=15.0)
+        masses = [blocks[0].liquid, *(block.liquid for block in blocks)]
+        changed = [block for block, before in zip(blocks, masses, strict=False) if (block.liquid != before).any()]
+        ends.append(changed[-1].end - changed[-1].still)
+        assert all(0 <= block.still <= block.ticks for block in blocks)
+    assert ends[0] == ends[1]
+
+
+def test_a_dipped_meter_reads_a_new_sample_wherever_its_liquid_changes() -> None:
+    """One sample stands for a block: no longer than a liquid stays as it is, nor across an exchange with the air."""
+    shown = []
+    for longest in (LONGEST, 1):
+        world, _ = prepared("ph", index=1)
+        world.longest = longest
+        for kind, item, given in (
+            ("pick", "acid", {}),
+            ("pour", "acid", {"amount_g": 4.0, "kp": 1.0, "kd": 1.5}),
+            ("place", "acid", {}),
+            ("take_probe", "probe", {}),
+        ):
+            carry_out(world, kind, item, **given)
+        blocks = carry_out(world, "measure", "probe", seconds=100.0)
+        samples = np.concatenate([np.repeat(block.sample, block.ticks, axis=0) for block in blocks])
+        shown.append((samples[samples[:, 3] >= 0], len(blocks)))
+    (coarse, few), (fine, many) = shown
+    assert few < 120 < many and len(coarse) == len(fine)
+    # At most what mixes in a second, and almost nothing after a minute.
+    assert np.abs(coarse[:, 0] - fine[:, 0]).max() < 0.08
+    assert np.abs(coarse[1200:, 0] - fine[1200:, 0]).max() < 0.005
 
 
 # --- what a watch makes of it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from labference.records import folder, strict
 from labference.records.measurements import FRAME_TICKS, MAGIC, DamagedError, MeasurementWriter, read_blocks
 from labference.records.reader import RecordError, read_run
+from labference.records.recorder import Recorder
 from labference.truth.events import Chosen, Grasped
 from labference.truth.measurement import Block, Channels
 from labference.wire import Operation
@@ -39,6 +41,8 @@ def block(tick: int, ticks: int, seed: int = 0) -> Block:
         rng.integers(edge.min, edge.max, (len(CHANNELS.fixtures), 7), dtype=np.int32),
         control=int(rng.integers(3)),
         generation=int(rng.integers(5)),
+        pressed=int(rng.integers(4)),
+        still=int(rng.integers(ticks + 1)),
     )
 
 
@@ -53,7 +57,7 @@ def write(path: Path, blocks: list[Block]) -> Path:
 def agree(one: Block, two: Block) -> bool:
     """Return whether two blocks agree bit for bit."""
     pairs = [(getattr(one, name), getattr(two, name)) for name in FIELDS]
-    named = [(entry.tick, entry.control, entry.generation) for entry in (one, two)]
+    named = [(entry.tick, entry.control, entry.generation, entry.pressed, entry.still) for entry in (one, two)]
     return named[0] == named[1] and all(
         a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs
     )
@@ -261,3 +265,26 @@ def test_episodes_stay_in_order_beyond_ten_thousand(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_run_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"No run\.json in .*; give an attempt folder"):
         read_run(tmp_path)
+
+
+def test_scores_appear_after_everything_else_has_reached_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def watched(file: int) -> None:
+        real(file)
+        synced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        assert not (tmp_path / "run" / folder.SCORES).exists()
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc to tell which file was synchronised")
+    recorder = Recorder(tmp_path / "run", {"a": 1})
+    recorder.block(block(0, 3))
+    monkeypatch.setattr(os, "fsync", watched)
+    recorder.commit({"status": "scored"})
+    recorder.close()
+    everything = {path.name for path in (tmp_path / "run").iterdir()} - {folder.SCORES}
+    assert everything == set(synced[:-1]) and synced[-1].startswith(folder.SCORES)
+    assert next(read_blocks(tmp_path / "run" / folder.MEASUREMENTS, CHANNELS)).ticks == 3

@@ -41,16 +41,27 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Check packages, the robot model and rendering; the last finding is the overall one."""
-    findings = [_robot(), *(_renders(backend) for backend in _candidates())]
-    working = [finding for finding in findings[1:] if finding.good]
-    if not findings[0].good:
-        return [*findings, Finding(False, "Episodes cannot run: the robot model is missing.")]
-    if not working:
-        return [*findings, Finding(False, f"Cameras cannot render: {' or '.join(ADVICE.values())}.")]
-    if not findings[1].good:
-        backend = next(name for name, finding in zip(_candidates(), findings[1:], strict=True) if finding.good)
-        return [*findings, Finding(True, f"Simulation and cameras work with MUJOCO_GL={backend}; set it.")]
-    return [*findings, Finding(True, "Simulation and cameras work.")]
+    robot, rendering = _robot(), [_renders(backend) for backend in _candidates()]
+    return [robot, *rendering, _chemistry(), _overall(robot, rendering)]
+
+
+def _overall(robot: Finding, rendering: list[Finding]) -> Finding:
+    if not robot.good:
+        return Finding(False, "Episodes cannot run: the robot model is missing.")
+    backend = next((name for name, found in zip(_candidates(), rendering, strict=True) if found.good), None)
+    if backend is None:
+        return Finding(False, f"Cameras cannot render: {' or '.join(ADVICE.values())}.")
+    if not rendering[0].good:
+        return Finding(True, f"Simulation and cameras work with MUJOCO_GL={backend}; set it.")
+    return Finding(True, "Simulation and cameras work.")
+
+
+def _chemistry() -> Finding:
+    from labference.world.wet.chemistry import missing
+
+    if install := missing():
+        return Finding(False, f"The tasks ph and ph-ec need the package phreeqc, the others do not: {install}.")
+    return Finding(True, "The chemistry engine of ph and ph-ec is installed.")
 
 
 def _candidates() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -322,7 +323,7 @@ class Episode:
                 if act.commits is not None:
                     self._judged(self.referee.commit(act.commits, tick))
             case Wait():
-                self._queue.extend(HOLD for _ in range(max(1, round(act.seconds * self.spec.rate_hz))))
+                self._queue.extend(repeat(HOLD, max(1, round(act.seconds * self.spec.rate_hz))))
             case Report():
                 if self.system.capabilities.reports:
                     self._judged(self.referee.report(act.operation, tick))
@@ -384,7 +385,7 @@ class Episode:
         self._driving = True
         rows = step.commands if isinstance(step, Move) else None
         held = max(1, round(step.seconds * self.spec.rate_hz)) if isinstance(step, Wait) else 0
-        self._queue.extend(rows if rows is not None else (HOLD for _ in range(held)))
+        self._queue.extend(rows if rows is not None else repeat(HOLD, held))
 
     def _unseen(self) -> Observation:
         """Return what the executor goes by; it is not delivered to anybody."""
@@ -407,6 +408,8 @@ class Episode:
         passed = self._advance(command, wanted)
         if passed < wanted and self._executor is not None:
             self._queue.clear()  # what the hands waited for has come
+        elif self._stop_at is None:
+            self._queue.extendleft(repeat(HOLD, wanted - passed))
 
     def _stretch(self) -> int:
         """Return how many control periods without a command may pass at once, and take them off the queue."""

@@ -22,6 +22,7 @@ from labference.tasks import find_task
 from labference.truth.contract import TaskContract, cells_of, ports_of, read_cells, read_ports
 from labference.truth.draw import draw, lay_out
 from labference.truth.events import Invalidated
+from labference.truth.filling import WetSetup
 from labference.truth.identity import EXPERT, FAST, IN_PROCESS, PHYSICS, PlanError, RunId, Seeds, transport_of
 from labference.truth.measurement import Block, Setup
 from labference.truth.referee import Referee
@@ -29,6 +30,7 @@ from labference.truth.support import Intervention, parse
 from labference.wire import PROFILES, Capabilities, Observation, Operation, Perform, Policy, Script, ServiceFault, Wait
 from labference.world.fast import FastWorld
 from labference.world.faults import SetupError, SimulationFault
+from labference.world.wet.chemistry import missing
 from labference.world.world import World
 
 from .checkpoint import Handoff, Lent, referee_at
@@ -130,7 +132,7 @@ class Laboratory:
             return invalid(plan, index, path, fault, started)
         finally:
             said = system.close()
-        write_atomically(path / folder.SHUTDOWN, {"policy": said, "encoders": encoders})
+        write_atomically(path / folder.SHUTDOWN, {"policy": said, "encoders": encoders}, durable=False)
         status = "unresolved" if ending.reason == "invalid" else "scored"
         silent = status == "unresolved" and not system.heard
         seconds = time.perf_counter() - started
@@ -380,6 +382,14 @@ def check_fidelity(contract: TaskContract[Any, Any], fidelity: str) -> None:
     if fidelity not in contract.fidelities:
         there = " or ".join(f"--fidelity {name}" for name in contract.fidelities)
         raise PlanError(f"{contract.name} cannot run with fidelity {fidelity!r}; {there} would work.")
+    if contract.wetware().vessels and (install := missing()) and _dissolves(contract):
+        raise PlanError(f"{contract.name} needs the package phreeqc for its chemistry: {install} would work.")
+
+
+def _dissolves(contract: TaskContract[Any, Any]) -> bool:
+    """Return whether something is dissolved in the liquids of a task."""
+    setup = lay_out(contract, *draw(contract, 0, 0))
+    return isinstance(setup, WetSetup) and any(filling.amounts for filling in setup.liquids.values())
 
 
 def _world(parts: tuple[Any, ...], render: str, fidelity: str) -> World:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +50,7 @@ class Recorder:
         path.mkdir(parents=True)
         self.path = path
         self._video_rate_hz = video_rate_hz
-        strict.write_atomically(path / folder.RUN, run)
+        strict.write_atomically(path / folder.RUN, run, durable=False)
         self._events = _Lines(path / folder.EVENTS)
         self._observations = _Lines(path / folder.OBSERVATIONS)
         self._actions = _Lines(path / folder.ACTIONS)
@@ -67,8 +66,7 @@ class Recorder:
 
     def events(self, events: Iterable[Event]) -> None:
         """Record what was concluded."""
-        for event in events:
-            self._events.write(strict.named(event))
+        self._events.write(*map(strict.named, events))
 
     def observation(self, observation: Observation, tick: int, evidence: int, received: str) -> None:
         """Record what was delivered: the receipt, not the pixels; `received` is the digest of the message."""
@@ -161,8 +159,8 @@ class Recorder:
     def commit(self, scores: dict[str, Any]) -> None:
         """Make the attempt final: everything else reaches the disk first, then `scores.json` appears whole."""
         self._measurements.flush()
-        for lines in self._files():
-            lines.sync()
+        names = [folder.RUN, folder.MEASUREMENTS, *(lines.name for lines in self._files())]
+        strict.sync([self.path / name for name in names])
         strict.write_atomically(self.path / folder.SCORES, scores)
 
     def close(self) -> dict[str, str]:
@@ -179,18 +177,15 @@ class Recorder:
 
 
 class _Lines:
-    """Append whole lines and flush each."""
+    """Append whole lines and flush them."""
 
     def __init__(self, path: Path) -> None:
+        self.name = path.name
         self._file: TextIO = path.open("a", encoding="utf-8")
 
-    def write(self, text: str) -> None:
-        self._file.write(text + "\n")
+    def write(self, *lines: str) -> None:
+        self._file.write("".join(f"{text}\n" for text in lines))
         self._file.flush()
-
-    def sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         self._file.close()

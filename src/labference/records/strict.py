@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -64,15 +67,26 @@ def named(value: object) -> str:
     return line({"event": type(value).__name__, **plain(value)})
 
 
-def write_atomically(path: Path, value: object) -> None:
-    """Write `value` to `path` so that a reader sees the old file or the whole new one."""
+def write_atomically(path: Path, value: object, *, durable: bool = True) -> None:
+    """Write `value` to `path` so that a reader sees the old file or the whole new one.
+
+    Not `durable`, it outlives this process at once, and a loss of power once `sync` was called or the system has
+    written it.
+    """
     draft = path.with_name(path.name + f".{os.getpid()}.draft")
     with draft.open("w", encoding="utf-8") as file:
-        json.dump(plain(value), file, allow_nan=False, indent=1)
-        file.write("\n")
+        file.write(json.dumps(plain(value), allow_nan=False, indent=1) + "\n")
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     os.replace(draft, path)
+
+
+def sync(paths: Sequence[Path]) -> None:
+    """Let files that are written reach the disk, all at once: one after the other, each waits for the disk alone."""
+    with ExitStack() as opened, ThreadPoolExecutor(len(paths)) as pool:
+        files = [opened.enter_context(path.open("r+b")) for path in paths]
+        list(pool.map(lambda file: os.fsync(file.fileno()), files))
 
 
 def read(path: Path) -> Any:

@@ -33,6 +33,8 @@ STRONGEST = 0.12
 """Largest ionic strength that `validate` covers, with a little room [mol/kg]."""
 RICHEST = 0.22
 """Largest sum of all that is dissolved that `validate` covers, with a little room [mol per kg of water]."""
+INSTALL = "pip install 'labference[wetlab]'"
+"""What installs the engine."""
 REMEMBERED = 4096
 """How many equilibria are kept; exact totals are the key."""
 _PUNCHED = 'PUNCH -LA("H+"), SC, MU, RHO, MOL("CO2"), LK_PHASE("CO2(g)")'
@@ -76,6 +78,15 @@ def volume(solution: Solution) -> float:
     return solution.mass / equilibrium(solution).density if solution.mass else 0.0
 
 
+def missing() -> str:
+    """Return how to install the chemistry engine where it is missing, "" where it is not."""
+    try:
+        import phreeqc  # noqa: F401  # whether it can be imported is the question
+    except ImportError:
+        return INSTALL
+    return ""
+
+
 class Engine:
     """A PHREEQC instance with the database and our acids, holding nothing but pure water."""
 
@@ -83,7 +94,7 @@ class Engine:
         try:
             from phreeqc import Phreeqc
         except ImportError as error:
-            raise ChemistryFault("Solutions need the package phreeqc: pip install 'labference[wetlab]'.") from error
+            raise ChemistryFault(f"Solutions need the package phreeqc: {INSTALL}.") from error
         self._engine = Phreeqc()
         _demand(self._engine, self._engine.LoadBuiltInDatabase(DATABASE))
         self._run(f"{ADDED}SELECTED_OUTPUT 1\n -reset false\nUSER_PUNCH 1\n 10 {_PUNCHED}\n")
