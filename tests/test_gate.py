@@ -122,6 +122,18 @@ def test_a_tare_keeps_what_the_beaker_holds() -> None:
     assert belief.number("beaker", "shown_g") == 5.1 and belief.number("beaker", "grams") == pytest.approx(17.4)
 
 
+def test_a_hand_that_lets_go_without_opening_wide_is_believed_empty() -> None:
+    goal = goal_of("ph")
+    with_arm = (  # what the simulated arm shows: closed on the probe, rinsed, and let go just wide enough
+        (action("take_probe"), seen(goal, 5.0, 0.0219)),
+        (action("rinse_probe"), seen(goal, 77.0, 0.0219)),
+    )
+    assert carried("ph", *with_arm).hand == "probe"
+    assert carried("ph", *with_arm, (action("return_probe"), seen(goal, 80.0, 0.038))).hand == ""
+    assert carried("ph", *with_arm, (action("return_probe"), seen(goal, 80.0, 0.0225))).hand == "probe"
+    assert carried("ph", (action("pick", "acid"), seen(goal, 5.0, 0.001))).hand == ""
+
+
 def test_a_hand_that_closes_on_nothing_is_believed_empty() -> None:
     goal = goal_of("ph")
     assert carried("ph", (action("pick", "acid"), seen(goal, 7.0, 0.08, balance=(60.0, True)))).hand == ""

@@ -124,6 +124,23 @@ def growth_(
     _go(out, lambda: growth.growth(out, trials, seed, say, strength))
 
 
+def confirm_(
+    out: Out = Path("confirm"),
+    trials: Annotated[int, typer.Option("-n", "--trials", min=1, help="Trials of each condition.")] = 5,
+    seed: Seed = 0,
+    parts: Annotated[
+        str, typer.Option(help="Some of ph, ph-ec and pouring, with commas between.")
+    ] = "ph,ph-ec,pouring",
+) -> None:
+    """The headlines with the simulated arm in few trials, with memories that cross between the laboratories."""
+    from . import confirm
+
+    asked = parts.split(",")
+    if unknown := [each for each in asked if each not in confirm.PARTS]:
+        _fail(f"There is no part {unknown[0]!r}; {', '.join(confirm.PARTS)} would have worked.")
+    _go(out, lambda: confirm.confirm(out, trials, seed, say, asked))
+
+
 def run(
     task: Annotated[str, typer.Argument(help="A task of the wet bench: ph, ph-ec, pouring-water, ...")],
     out: Out = Path("labevolver-run"),
@@ -177,6 +194,7 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
         ("pouring", pouring_),
         ("transfer", transfer),
         ("growth", growth_),
+        ("confirm", confirm_),
     ):
         experiment.command(name)(command)
 

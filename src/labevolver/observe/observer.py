@@ -10,12 +10,16 @@ from dataclasses import replace
 
 from labference.wire import Goal, Observation, Reading
 
-from ..belief import FEEDBACK, PORT, TRACKING, At, Belief, Known, Thing
+from ..belief import FEEDBACK, PORT, TRACKING, UNKNOWN, At, Belief, Known, Thing
 from ..skills.atomic import BALANCE, BEAKER, PROBE, ROD, Action, tubes_of
 from .detector import Detection, Detector, NoDetector, Seen, kind_of
 
 HOLDS_M = 0.06
 """A gripper that stays closer than this after a grasp holds something [m]."""
+CLOSED_M = 0.005
+"""One that closed further than this found nothing [m]: the probe's handle is 22 mm wide."""
+OPENS_M = 0.008
+"""One that opened by this while it put something back has let go [m]: the arm opens by 16 mm, as far as it must."""
 LEAST_G = 0.05
 """Change of the balance from which something was added [g]: half of its digit."""
 PH, EC, TEMPERATURE = "meter pH", "meter EC", "meter T"
@@ -53,15 +57,16 @@ class Observer:
     def update(self, belief: Belief, done: Action, observation: Observation) -> Belief:
         """Return the state after an action was carried out and `observation` came back."""
         time, before = observation.senses.time, belief.number(BEAKER, "shown_g")
+        was, now = belief.agent.get("opening", UNKNOWN).value, observation.senses.robot.opening
         belief = self._read(belief, observation)
-        holds = observation.senses.robot.opening < HOLDS_M
         match done.kind:
             case "pick" | "take_probe":
-                taken = done.item if holds else ""
+                taken = done.item if CLOSED_M < now < HOLDS_M else ""
                 belief = belief.taken(taken)
                 belief = belief.with_agent(hand=Known(taken if not belief.hand else belief.hand, "", FEEDBACK, time))
             case "place" | "return_probe":
-                left = belief.hand if holds else ""
+                opened = isinstance(was, float) and now - was >= OPENS_M
+                left = belief.hand if now < HOLDS_M and not opened else ""
                 belief = belief.with_agent(hand=Known(left, "", FEEDBACK, time))
             case "tare":
                 belief = _tared(belief, time)
