@@ -13,9 +13,11 @@ import pytest
 from labevolver.labs.alfworld.advice import Advice, Chance, Exchange, Memory, Trial
 from labevolver.labs.alfworld.baselines import LocationTable, MempStyle, Nothing, RawContext
 from labevolver.labs.alfworld.episode import OK, Episode, run
-from labevolver.labs.alfworld.evolver import Evolver, Unmaintained
+from labevolver.labs.alfworld.evolver import KNOWN, Evolver, Unmaintained
 from labevolver.labs.alfworld.extract import findings
 from labevolver.labs.alfworld.game import SHORT, TASK_TYPES, Game
+from labevolver.labs.alfworld.lessons import CHANCE, sought, word
+from labevolver.labs.alfworld.lessons import number as number_in
 from labevolver.labs.alfworld.library import OWN, Bundle
 from labevolver.labs.alfworld.notes import Notes
 from labevolver.labs.alfworld.play import Play
@@ -180,6 +182,53 @@ def test_what_is_never_seen_again_is_forgotten_unless_nothing_is() -> None:
         for number in range(400):
             memory.learn(trial(f"empty {number}", exchanges=()))
         assert (memory.size == 0) == forgets
+
+
+def looks(*held: str) -> tuple[Exchange, ...]:
+    """Look into one receptacle of each class; `held` says what is in the cabinet."""
+    names = ", and ".join(f"a {thing} 1" for thing in held) or "nothing"
+    return (
+        Exchange("open cabinet 1", f"You open the cabinet 1. The cabinet 1 is open. In it, you see {names}."),
+        Exchange(
+            "go to countertop 1", "You arrive at countertop 1. On the countertop 1, you see a mug 2, and a cup 2."
+        ),
+    )
+
+
+def test_what_is_well_known_and_alike_is_said_once_and_a_rare_thing_keeps_its_own_entry() -> None:
+    memory = Evolver()
+    memory.learn(trial("rare", exchanges=looks("watch")))
+    for number in range(KNOWN + 2):
+        memory.learn(trial(f"both {number}", exchanges=looks("mug", "cup")))
+    cabinets = [
+        entry for entry in memory.bank.entries() if word(entry, "place") == "cabinet" and number_in(entry, CHANCE)
+    ]
+    assert sorted(sorted(sought(entry.lesson)) for entry in cabinets) == [["cup", "mug"], ["watch"]]
+    for thing in ("mug", "cup", "watch"):
+        advice = ask(memory, thing)
+        assert advice.chances["cabinet"].share > (advice.elsewhere or 0)
+        assert f"- Look for a {thing} in or on the cabinet." in advice.text
+    together = ask(memory, "mug").chances["cabinet"]
+    assert together.source == ask(memory, "cup").chances["cabinet"].source
+    memory.learn(trial("none", exchanges=looks()))
+    assert ask(memory, "cup").chances["cabinet"].share < together.share
+
+
+def test_unlike_chances_are_not_merged() -> None:
+    memory = Evolver()
+    for number in range(2 * KNOWN):
+        memory.learn(trial(f"t{number}", exchanges=looks(*(["mug", "cup"] if number % 2 else ["mug"]))))
+    share = {thing: ask(memory, thing).chances["cabinet"].share for thing in ("mug", "cup")}
+    assert share["mug"] - share["cup"] > 0.3
+
+
+def test_the_more_trials_the_less_is_expected_where_a_thing_was_never_seen() -> None:
+    memory, expected = Evolver(), []
+    for number in range(4):
+        memory.learn(trial(f"t{number}", exchanges=looks("mug")))
+        expected.append(ask(memory).elsewhere)
+    assert expected == sorted(expected, reverse=True)
+    assert len(set(expected)) == 4
 
 
 def test_banks_grow_less_with_maintenance() -> None:

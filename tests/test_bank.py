@@ -610,6 +610,7 @@ def test_every_operation_reads_back_as_it_was_written() -> None:
         "Update",
         "Upvote",
         "Downvote",
+        "Merge",
         "Decay",
         "Forget",
         "Undo",

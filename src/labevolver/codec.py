@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 class Malformed(ValueError):
@@ -18,9 +19,14 @@ class Malformed(ValueError):
 
 def plain(value: object) -> Any:
     """Return a value of dataclasses, tuples and scalars as JSON types, without optional fields that hold nothing."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        held = {each: _get(value, each.name) for each in dataclasses.fields(value)}
-        return {each.name: plain(found) for each, found in held.items() if _required(each) or not _nothing(found)}
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if kind is tuple or kind is list:
+        return [each if type(each) in SCALARS else plain(each) for each in value]  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(kind):
+        held = ((name, required, _get(value, name)) for name, required in _members(kind))
+        return {name: plain(found) for name, required, found in held if required or not _nothing(found)}
     if isinstance(value, (tuple, list)):
         return [plain(each) for each in value]
     return value
@@ -85,6 +91,12 @@ def _dataclass(kind: type, data: object, where: str) -> object:
 def _shape(kind: type) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, Any]]:
     """Return the fields of a dataclass, and their types."""
     return {each.name: each for each in dataclasses.fields(kind)}, get_type_hints(kind)
+
+
+@functools.cache
+def _members(kind: type) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a dataclass by name, each with whether it has to be told."""
+    return tuple((each.name, _required(each)) for each in dataclasses.fields(kind))
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

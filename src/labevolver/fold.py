@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .experience import Advice, Draft, Experience, Parameter, hull
+from .experience import PLACE, Advice, Draft, Experience, Parameter, hull
 from .forget import decayed
-from .operations import Add, Decay, Downvote, Forget, Logged, Undo, Update, Upvote
+from .operations import Add, Decay, Downvote, Forget, Logged, Merge, Undo, Update, Upvote
 
 Entries = dict[str, Experience]
 BELOW_ZERO = "its score fell below zero"
@@ -45,6 +45,8 @@ def carry_out(entries: Entries, logged: Logged) -> set[str]:
         case Decay():
             ids = [entry.id for entry in entries.values() if not entry.ended]
             return {each for name in ids for each in _put(entries, _aged(entries[name], operation), logged)}
+        case Merge():
+            return _merge(entries, operation, logged.number)
         case Update() | Upvote() | Downvote() | Forget():
             entry = entries.get(operation.entry)
             if entry is None or entry.ended:
@@ -65,6 +67,35 @@ def merged(entry: Experience, evidence: Draft, weight: int) -> Draft:
     mixed = [_mixed(each, new.pop(each.name, each), share) for each in held.advice.parameters]
     advice = Advice(evidence.advice.sentence, (*mixed, *new.values()))
     return Draft(held.kind, hull(held.when, evidence.when), advice)
+
+
+def _merge(entries: Entries, operation: Merge, number: int) -> set[str]:
+    """Put one entry in the place of two; nothing where either is not in use."""
+    one, other = entries.get(operation.entry), entries.get(operation.other)
+    if one is None or other is None or one.id == other.id or one.ended or other.ended:
+        return set()
+    gone = replace(other, ended=f"it was merged into {one.id} at #{number} (Merge)")
+    return _put(entries, _united(one, other, operation.sentence)) | _put(entries, gone)
+
+
+def _united(one: Experience, other: Experience, sentence: str) -> Experience:
+    """Return what two entries amount to: conditions and numbers as in an update, votes and records together."""
+    lesson = merged(one, other.lesson, max(1, len(other.source.runs)))
+    named = {each.name for each in lesson.advice.parameters}
+    told = sentence if named.issuperset(PLACE.findall(sentence)) else one.lesson.advice.sentence
+    return replace(
+        one,
+        version=one.version + 1,
+        lesson=replace(lesson, advice=Advice(told, lesson.advice.parameters)),
+        score=max(one.score, other.score),
+        uses=one.uses + other.uses,
+        successes=one.successes + other.successes,
+        source=one.source | other.source,
+        voters=tuple(dict.fromkeys((*one.voters, *other.voters))),
+        born=min(one.born, other.born),
+        reused=max(one.reused, other.reused),
+        settled=max(one.settled, other.settled),
+    )
 
 
 def _mixed(old: Parameter, new: Parameter, share: float) -> Parameter:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from .codec import Malformed, plain, read, written
 from .compare import alike, same_numbers
-from .experience import Draft, Experience, Source
+from .experience import Advice, Draft, Experience, Source
 from .fold import Entries, carry_out, living
-from .operations import Add, Decay, Downvote, Logged, Operation, Quarantine, Settings, Update, Upvote
+from .operations import Add, Decay, Downvote, Logged, Merge, Operation, Quarantine, Settings, Update, Upvote
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,17 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class Unite:
+    """Merge an entry into another that says the same, so that it is said once."""
+
+    entry: str
+    """The one that stays."""
+    other: str
+    sentence: str
+    """What it says from then on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """What a mind said that is not a proposal, as it came."""
 
@@ -77,7 +88,7 @@ class Unreadable:
     reason: str
 
 
-Proposal = Teach | Revise | Support | Doubt | Unreadable
+Proposal = Teach | Revise | Support | Doubt | Unite | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +104,11 @@ class Desk:
 
 
 def maintain(desk: Desk, proposals: Iterable[object]) -> list[Operation]:
-    """Return the operations that carry out proposals one after the other, votes first, and then let one trial pass.
+    """Return the operations that carry out proposals, votes first and merges last, and then let one trial pass.
 
     `desk.entries` becomes what the operations make of it.
     """
-    asked = sorted(proposals, key=lambda each: not isinstance(each, (Support, Doubt)))
+    asked = sorted(proposals, key=lambda each: 0 if isinstance(each, (Support, Doubt)) else 1 + isinstance(each, Unite))
     made: list[Operation] = []
     fresh: set[str] = set()
     for proposal in asked:
@@ -121,6 +132,8 @@ def decide(desk: Desk, proposal: object, fresh: Iterable[str] = ()) -> list[Oper
                 return [_revise(desk, entry, _sound(lesson))]
             case Support(entry=str()) | Doubt(entry=str()):
                 return _vote(desk, proposal, fresh)
+            case Unite(entry=str(), other=str(), sentence=str()):
+                return [_unite(desk, proposal)]
             case Unreadable(raw=str(raw), reason=str(reason)):
                 return [Quarantine(raw, reason, desk.trial.run)]
             case _:
@@ -175,6 +188,33 @@ def _revise(desk: Desk, name: str, lesson: Draft) -> Operation:
         return _teach(desk, lesson, f"Update of {entry.id}, which is only {likeness:.2f} like it")
     amount = 0.0 if desk.trial.run in entry.source.runs else desk.settings.up
     return Update(entry.id, lesson, amount, desk.number, desk.trial.whole_source, desk.trial.run)
+
+
+def _unite(desk: Desk, asked: Unite) -> Operation:
+    run, told = desk.trial.run, f"Unite {written(plain(asked))}"
+    for name in (asked.entry, asked.other):
+        if (entry := desk.entries.get(name)) is None or entry.ended:
+            state = "unknown" if entry is None else "no longer in use"
+            return Quarantine(told, f"The merge names {name!r}, which is {state}.", run, name)
+    one, other = desk.entries[asked.entry], desk.entries[asked.other]
+    if one.id == other.id or _words(one.lesson) != _words(other.lesson):
+        reason = (
+            f"{one.id} and {other.id} do not advise the same; two of one kind with the same words would have worked."
+        )
+        return Quarantine(told, reason, run, one.id)
+    try:
+        Advice(asked.sentence, one.lesson.advice.parameters)
+    except ValueError as error:
+        raise Malformed(str(error)) from error
+    return Merge(one.id, other.id, asked.sentence, desk.number, run)
+
+
+def _words(lesson: Draft) -> tuple[object, ...]:
+    """Return what two entries must share to be one: the kind, the units, and every parameter that is a word."""
+    parameters = {
+        each.name: (each.unit, each.value if isinstance(each.value, str) else None) for each in lesson.advice.parameters
+    }
+    return lesson.kind, parameters
 
 
 def _vote(desk: Desk, vote: Support | Doubt, fresh: Iterable[str]) -> list[Operation]:

@@ -120,6 +120,18 @@ class Downvote:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """Two entries become one: `other` goes into `entry`, both as they stand when it is carried out."""
+
+    entry: str
+    other: str
+    sentence: str
+    """What the one entry says from then on."""
+    trial: int
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Decay:
     """Time passes, counted in trials, for all entries that no successful trial has reused since."""
 
@@ -155,9 +167,9 @@ class Quarantine:
     entry: str = ""
 
 
-Operation = Open | Trial | Add | Update | Upvote | Downvote | Decay | Forget | Undo | Quarantine
+Operation = Open | Trial | Add | Update | Upvote | Downvote | Merge | Decay | Forget | Undo | Quarantine
 OPERATIONS: dict[str, type[Operation]] = {
-    each.__name__: each for each in (Open, Trial, Add, Update, Upvote, Downvote, Decay, Forget, Undo, Quarantine)
+    each.__name__: each for each in (Open, Trial, Add, Update, Upvote, Downvote, Merge, Decay, Forget, Undo, Quarantine)
 }
 
 
@@ -177,7 +189,7 @@ class Logged:
 def entry_of(operation: Operation) -> str:
     """Return the entry that an operation is about, or nothing."""
     match operation:
-        case Add() | Update() | Upvote() | Downvote() | Forget() | Quarantine():
+        case Add() | Update() | Upvote() | Downvote() | Merge() | Forget() | Quarantine():
             return operation.entry
         case _:
             return ""

@@ -18,6 +18,7 @@ from .operations import (
     Downvote,
     Forget,
     Logged,
+    Merge,
     Open,
     Operation,
     Quarantine,
@@ -140,7 +141,9 @@ def quarantine_lines(quarantined: Sequence[Logged]) -> list[str]:
 
 
 def _concerns(logged: Logged, name: str) -> bool:
-    return isinstance(logged.operation, (Add, Update, Upvote, Downvote, Forget)) and logged.operation.entry == name
+    return (
+        isinstance(logged.operation, (Add, Update, Upvote, Downvote, Merge, Forget)) and logged.operation.entry == name
+    )
 
 
 def _told(operation: Operation, name: str) -> str:
@@ -153,7 +156,7 @@ def _told(operation: Operation, name: str) -> str:
             return f"#{operation.target} never happened{_because(operation.reason)}"
         case Open() | Trial():
             return ""
-        case Add() | Update() | Upvote() | Downvote() | Forget() | Quarantine() if operation.entry != name:
+        case Add() | Update() | Upvote() | Downvote() | Merge() | Forget() | Quarantine() if operation.entry != name:
             return ""
         case Add():
             return f"{_by(operation)} says: {operation.lesson.advice.told}{_instead(operation.asked)}"
@@ -165,11 +168,13 @@ def _told(operation: Operation, name: str) -> str:
         case Downvote():
             how = "followed it and failed" if operation.followed else "speaks against it"
             return f"{_by(operation)} {how}, -{operation.amount:g}{_instead(operation.asked)}"
+        case Merge():
+            return f"{_by(operation)} showed that {operation.other} says the same; both are one: {operation.sentence}"
         case Forget() | Quarantine():
             return operation.reason
 
 
-def _by(operation: Add | Update | Upvote | Downvote) -> str:
+def _by(operation: Add | Update | Upvote | Downvote | Merge) -> str:
     return f"trial {operation.trial} ({operation.run})"
 
 

@@ -1,33 +1,36 @@
-"""labevolver's outer loop on ALFWorld: extract lessons, maintain the bank, forget, retrieve by structured state."""
+"""labevolver's outer loop on ALFWorld: extract lessons, maintain the bank, forget, retrieve by structured state.
+
+Where things are is learned for each class of things and merged later: what is well known of two classes, and alike, is
+said once. So the bank grows small where experience is rich, and keeps what is rare.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from labevolver.bank import Bank
 from labevolver.compare import applies
 from labevolver.experience import Draft, Experience, Source, State
-from labevolver.labs.alfworld.advice import Advice, Chance, Situation, Trial
+from labevolver.labs.alfworld.advice import Advice, Situation, Trial
 from labevolver.labs.alfworld.extract import findings
-from labevolver.labs.alfworld.lessons import PRESENT, lessons, number, subject, word
-from labevolver.labs.alfworld.seeker import CO_LOCATED, NOT_AT_DESTINATION
-from labevolver.maintain import Doubt, Finished, Proposal, Revise, Support, Teach
+from labevolver.labs.alfworld.lessons import CHANCE, FIND, PRESENT, lessons, number, restated, sought, subjects, word
+from labevolver.labs.alfworld.reading import read, trials
+from labevolver.maintain import Doubt, Finished, Proposal, Revise, Support, Teach, Unite
 from labevolver.operations import Settings
 from labevolver.retrieve import Query, retrieve
 
-VERSION = "alfworld-lessons 1"
+VERSION = "alfworld-lessons 2"
 NEVER = 1e12
 """Trials after which an entry that was never reused retains exp(-1), where nothing is to be forgotten."""
-SETTINGS = Settings(merge=0.8, strength=45.0)
+SETTINGS = Settings(merge=0.8)
 """Lessons about one subject are 0.85 alike when their numbers are as different as can be, hence `merge`."""
-UNSAID = 0.03
-"""Chance at a receptacle class that no entry names while some are named."""
-UNSEEN, CAUTION = 0.1, 3
-"""Every share is read as if so many trials more had seen that share: one sighting is not yet a rule."""
-RARE = 0.05
-"""Share up to which a thing counts as not being at its destination."""
+KNOWN = 10
+"""Trials from which on an entry is known well enough to become one with another that is alike."""
+SAME = 0.05
+"""Chances that differ by no more are one: after `KNOWN` trials a chance is known no better than to 0.1 or 0.2."""
 MOST = {"strategy": 14, "skill": 8, "safety": 4}
 """K for each kind of experience."""
 FLOOR = 0.9
@@ -49,7 +52,7 @@ class Evolver:
         for kind, most in MOST.items():
             query = Query(state, kinds=(kind,), most=most, floor=FLOOR)  # type: ignore[arg-type]
             found += [hit.entry for hit in retrieve(self.bank, query).hits]
-        return read(found)
+        return read(found, situation["find"])
 
     def learn(self, trial: Trial) -> None:
         """Distil a finished trial into the bank."""
@@ -57,20 +60,24 @@ class Evolver:
         self.bank.learn(finished, self._proposals(trial))
 
     def _proposals(self, trial: Trial) -> Iterator[Proposal]:
-        held = {subject(entry.lesson): entry for entry in self.bank.entries()}
-        ids = {entry.id for entry in held.values()}
+        entries = {entry.id: entry for entry in self.bank.entries()}
+        held = {subject: entry.id for entry in entries.values() for subject in subjects(entry.lesson)}
         helped = trial.used if trial.won else trial.followed
-        for source in sorted(helped & ids):
+        for source in sorted(helped & entries.keys()):
             yield Support(source, followed=True) if trial.won else Doubt(source, followed=True)
+        evidence: dict[str, list[Draft]] = defaultdict(list)
         for lesson in lessons(findings(trial)):
-            entry = held.get(subject(lesson))
-            if entry is None:
+            (subject,) = subjects(lesson)
+            if subject in held:
+                evidence[held[subject]].append(lesson)
+            else:
                 yield from _taught(lesson)
-                continue
-            if _positive(lesson) and entry.id not in helped:
-                yield Support(entry.id)
-            if _numbers(lesson):
-                yield Revise(entry.id, lesson)
+        for name, said in evidence.items():
+            if name not in helped and any(map(_positive, said)):
+                yield Support(name)
+            if (chance := _mean(said)) is not None:
+                yield Revise(name, restated(entries[name].lesson, chance))
+        yield from _unions(entries.values())
 
     @property
     def size(self) -> int:
@@ -93,7 +100,7 @@ class Unmaintained:
             names = {f"{kind} {situation['find']}", f"{kind} "}
             fitting = [e for name in names for e in self._entries[name] if applies(e.lesson.when, state) >= FLOOR]
             found += sorted(fitting, key=lambda entry: -entry.born)[:most]
-        return read(found)
+        return read(found, situation["find"])
 
     def learn(self, trial: Trial) -> None:
         """Append what a trial teaches."""
@@ -101,8 +108,8 @@ class Unmaintained:
             if _positive(lesson):
                 self._count += 1
                 entry = Experience(f"{lesson.kind}-{self._count}", 1, lesson, SETTINGS.first, born=self._count)
-                sought = next((term.among[0] for term in lesson.when if term.field == "find"), "")
-                self._entries[f"{lesson.kind} {sought}"].append(entry)
+                (thing,) = sought(lesson)
+                self._entries[f"{lesson.kind} {thing}"].append(entry)
 
     @property
     def size(self) -> int:
@@ -110,43 +117,9 @@ class Unmaintained:
         return self._count
 
 
-def read(entries: Iterable[Experience]) -> Advice:
-    """Return retrieved experience as advice; several entries on one receptacle class count with their mean."""
-    shares: dict[str, list[Chance]] = defaultdict(list)
-    steps: dict[str, float] = {}
-    rules: dict[str, str] = {}
-    sentences: dict[str, None] = {}
-    for entry in entries:
-        sentences[f"- {entry.lesson.advice.sentence}{_record(entry)}"] = None
-        place, share, rule = word(entry, "place"), number(entry, "chance"), word(entry, "rule")
-        if rule == CO_LOCATED or (rule == NOT_AT_DESTINATION and share is not None and share <= RARE):
-            rules[rule] = entry.id
-        elif entry.lesson.kind == "skill":
-            steps[place] = number(entry, "steps") or 1.0
-        elif place and share is not None:
-            shares[place].append(Chance(_cautious(share, len(entry.source.runs)), entry.id))
-    chances = {
-        place: Chance(sum(each.share for each in found) / len(found), found[0].source)
-        for place, found in shares.items()
-    }
-    return Advice(chances, UNSAID if chances else None, steps, rules, "\n".join(sentences))
-
-
-def _cautious(share: float, trials: int) -> float:
-    """Return a share as `CAUTION` trials more would leave it that had seen next to nothing."""
-    known = max(1, trials)
-    return (share * known + UNSEEN * CAUTION) / (known + CAUTION)
-
-
-def _record(entry: Experience) -> str:
-    share = number(entry, "chance")
-    shown = f" Held one in {share:.0%} of looks." if share is not None and entry.lesson.kind == "strategy" else ""
-    return f"{shown} (followed {entry.uses} times, {entry.successes} with success)"
-
-
 def _state(situation: Situation) -> State:
     room = dict.fromkeys(situation["room"].split(), PRESENT)
-    return {**room, "laboratory": "alfworld", "find": situation["find"], "task": situation["task"]}
+    return {**room, "laboratory": "alfworld", FIND: situation["find"], "task": situation["task"]}
 
 
 def _taught(lesson: Draft) -> Iterator[Teach]:
@@ -161,6 +134,24 @@ def _positive(lesson: Draft) -> bool:
     return bool(values["chance"]) == ("rule" not in values) if "chance" in values else True
 
 
-def _numbers(lesson: Draft) -> bool:
-    """Return whether a lesson has numbers that trials revise."""
-    return any(each.name == "chance" for each in lesson.advice.parameters)
+def _mean(said: Iterable[Draft]) -> float | None:
+    """Return the mean chance that one trial's lessons on one entry give, None if they give none."""
+    chances = [each.value for lesson in said for each in lesson.advice.parameters if each.name == CHANCE]
+    shares = [share for share in chances if not isinstance(share, str)]
+    return sum(shares) / len(shares) if shares else None
+
+
+def _unions(entries: Iterable[Experience]) -> Iterator[Unite]:
+    """Yield for each receptacle class the two entries most alike, if both are well known and their chances near."""
+    at: dict[str, list[Experience]] = defaultdict(list)
+    for entry in entries:
+        if word(entry, "place") and number(entry, CHANCE) is not None and trials(entry) >= KNOWN:
+            at[word(entry, "place")].append(entry)
+    for place, found in sorted(at.items()):
+        ranked = sorted(found, key=lambda entry: (number(entry, CHANCE), entry.id))
+        apart = [((number(b, CHANCE) or 0.0) - (number(a, CHANCE) or 0.0), a, b) for a, b in pairwise(ranked)]
+        near, *pair = min(apart, key=lambda each: each[0], default=(1.0,))
+        if near <= SAME:
+            stays, goes = sorted(pair, key=lambda entry: (entry.born, entry.id))
+            things = sorted({*sought(stays.lesson), *sought(goes.lesson)})
+            yield Unite(stays.id, goes.id, f"In or on the {place}, look for: {', '.join(things)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from labevolver.experience import Advice as Said
 from labevolver.experience import Draft, Experience, Parameter, Term
@@ -11,6 +12,10 @@ from labevolver.labs.alfworld.seeker import CO_LOCATED, NOT_AT_DESTINATION
 
 PRESENT = "present"
 """Value of the state's field for each class of furniture in the room."""
+FIND = "find"
+"""The state's field for what is sought."""
+CHANCE = "chance"
+"""The parameter that trials revise: the share of receptacles that held what was sought."""
 HERE = Term("laboratory", among=("alfworld",))
 BRINGING = ("put", "two")
 """Tasks whose thing needs nothing but to be brought."""
@@ -18,9 +23,19 @@ BRINGING = ("put", "two")
 
 def place_lesson(thing: str, place: str, share: float) -> Draft:
     """Return that a thing is found at a class of receptacles, with the share of them that held one."""
-    when = (Term("find", among=(thing,)), Term(place, among=(PRESENT,)))
-    said = Said(f"Look for a {thing} in or on the {place}.", (Parameter("place", place), Parameter("chance", share)))
-    return Draft("strategy", when, said)
+    when = (Term(FIND, among=(thing,)), Term(place, among=(PRESENT,)))
+    return Draft("strategy", when, Said(search(thing, place), (Parameter("place", place), Parameter(CHANCE, share))))
+
+
+def search(thing: str, place: str) -> str:
+    """Return the advice to look for a thing at a class of receptacles."""
+    return f"Look for a {thing} in or on the {place}."
+
+
+def restated(lesson: Draft, chance: float) -> Draft:
+    """Return a lesson with another chance."""
+    parameters = (replace(each, value=chance) if each.name == CHANCE else each for each in lesson.advice.parameters)
+    return replace(lesson, advice=replace(lesson.advice, parameters=tuple(parameters)))
 
 
 def closed_lesson(place: str) -> Draft:
@@ -40,7 +55,7 @@ def not_there_lesson(task: str, share: float) -> Draft:
     """Return that what a kind of task wants brought is not at its destination yet."""
     sentence = f"In a task of the kind {task!r}, do not search where the thing has to go; it is not there yet."
     when = (Term("laboratory", among=("alfworld",)), Term("task", among=(task,)))
-    return Draft("strategy", when, Said(sentence, (Parameter("rule", NOT_AT_DESTINATION), Parameter("chance", share))))
+    return Draft("strategy", when, Said(sentence, (Parameter("rule", NOT_AT_DESTINATION), Parameter(CHANCE, share))))
 
 
 def lessons(found: Findings) -> Iterator[Draft]:
@@ -56,10 +71,16 @@ def lessons(found: Findings) -> Iterator[Draft]:
         yield not_there_lesson(goal.word, float(found.taken == goal.destination))
 
 
-def subject(lesson: Draft) -> tuple[str, ...]:
-    """Return what a lesson is about: its kind, its condition, and its words; numbers are what trials revise."""
+def sought(lesson: Draft) -> tuple[str, ...]:
+    """Return the classes of things that a lesson is about; one without a name for a lesson on no thing."""
+    return next((term.among for term in lesson.when if term.field == FIND), ("",))
+
+
+def subjects(lesson: Draft) -> Iterator[tuple[str, ...]]:
+    """Yield what a lesson is about, one for each thing: kind, condition and words; numbers are what trials revise."""
     words = (f"{each.name} {each.value}" for each in lesson.advice.parameters if isinstance(each.value, str))
-    return (lesson.kind, *sorted(map(str, lesson.when)), *words)
+    about = (lesson.kind, *sorted(str(term) for term in lesson.when if term.field != FIND), *words)
+    yield from ((*about, thing) for thing in sought(lesson))
 
 
 def word(entry: Experience, name: str) -> str:
