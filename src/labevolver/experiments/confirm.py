@@ -44,14 +44,12 @@ def confirm(out: Path, n: int, seed: int, say: Say, parts: Sequence[str] = PARTS
 
 def _ph(out: Path, n: int, seed: int, tell: Callable[[str, list[Outcome]], None]) -> None:
     """PH 5: cold with the arm, which teaches a memory; with memory of the fast laboratory; and the other way round."""
-    waters = (("ph", "paper", n, seed),)
+    waters, others = (("ph", "paper", n, seed),), (("ph", "paper", n, seed + 1),)
     with _bank(out / "arm.db") as bank:
-        tell(
-            "pH 5, arm, from an empty memory",
-            _run(out / "arm-learns", bank, waters, "labevolver", PHYSICS, learns=True),
-        )
-        tell("pH 5, fast, no memory", _run(out / "fast-none", None, waters, "inner-only", FAST))
-        tell("pH 5, fast, memory of the arm", _run(out / "fast-arm", bank, waters, "labevolver", FAST))
+        learned = _run(out / "arm-learns", bank, waters, "labevolver", PHYSICS, learns=True)
+        tell("pH 5, arm, from an empty memory", learned)
+        tell("pH 5, fast, no memory", _run(out / "fast-none", None, others, "inner-only", FAST))
+        tell("pH 5, fast, memory of the arm", _run(out / "fast-arm", bank, others, "labevolver", FAST))
     with _bank(out / "fast.db") as bank:
         _run(out / "fast-learns", bank, (("ph", "paper", WARM, seed + 5000),), "labevolver", FAST, learns=True)
         tell("pH 5, arm, no memory", _run(out / "arm-none", None, waters, "inner-only", PHYSICS))
@@ -103,11 +101,13 @@ def _run(
 
 def line(name: str, found: Sequence[Outcome]) -> str:
     """Return a condition as a line, with every trial's additions."""
+    every = ", ".join(str(each.additions) for each in found)
     return (
         f"{name}: success {rate(sum(each.success for each in found), len(found))}, "
-        f"additions {mean(each.additions for each in found)} ({', '.join(str(each.additions) for each in found)}), "
-        f"intercepts {mean(each.intercepts for each in found)}, time {mean(each.seconds for each in found)} s, n = {len(found)}"
-    )  # fmt: skip
+        f"additions {mean(each.additions for each in found)} ({every}), "
+        f"intercepts {mean(each.intercepts for each in found)}, time {mean(each.seconds for each in found)} s, "
+        f"n = {len(found)}"
+    )
 
 
 def pour_line(name: str, found: Sequence[Outcome]) -> str:
