@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import lzma
 import re
 import socket
 import subprocess
@@ -405,6 +406,24 @@ def test_the_documented_way_to_ask_a_model_works_as_printed(
     assert "unreachable" in capsys.readouterr().out
     for fault in EXPLAINED:
         assert f"`{fault}`" in page
+
+
+def test_a_recording_that_a_kill_has_torn_is_gone_on_with_and_is_read_as_it_is_or_packed(tmp_path: Path) -> None:
+    tape, packed = tmp_path / "tape.jsonl", tmp_path / "tape.jsonl.xz"
+    questions = [Ask("operator", PROMPT, f"The pH is 7.7\u2028, the target {target}.") for target in (5, 6)]
+    with provider(Said(GOOD)) as server:
+        ask(server.url, record=tape, question=questions[0])
+        with tape.open("a") as file:
+            file.write('{"key": "torn')
+        ask(server.url, record=tape, question=questions[1])
+        url = server.url
+    packed.write_bytes(lzma.compress(tape.read_bytes()))
+    for each in (tape, packed):
+        assert [ask(url, replay=each, question=question).value for question in questions] == [DOSE, DOSE]
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(ModelError, match="cannot be read") as caught:
+        ask(url, replay=packed)
+    assert caught.value.fault == "not_recorded"
 
 
 def test_every_fault_is_explained() -> None:
