@@ -124,6 +124,8 @@ def put_together(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], set
     )
     readouts = tuple(Readout(*(arrays[f"{name}{i}"] for name in Readout._fields)) for i in range(count))
     if "fast" in facts:
+        if facts["generation"]:
+            raise ValueError("nothing is rebuilt in the fast laboratory")
         fast = revived(Fast, facts["fast"])
         return FastCheckpoint(
             facts["model"],
