@@ -17,6 +17,7 @@ from labference.motion.wetware import ROD as ROD_KIND
 from labference.motion.wetware import TUBE, Handled, put_back, take
 from labference.truth.measurement import Block, Channels, Pose
 from labference.truth.sockets import pose_of
+from labference.truth.wet_watch import WEIGH_S as READ_S
 from labference.wire import Observation, Operation, Script
 from labference.wire.action import STROKE
 from labference.wire.glassware import (
@@ -112,7 +113,7 @@ class WetHands:
                     return (yield from self._dip(observation, operation, parameters))
                 case "tare" | "weigh":
                     return (yield from self._weigh(observation, operation.kind, parameters))
-                case "finish" | "stop":
+                case "finish" | "stop" | "wait":
                     return (yield from wait(observation, NOTHING_S))
                 case other:
                     raise ValueError(f"These hands cannot {other!r}; they can {', '.join(KINDS)}.")
@@ -188,17 +189,17 @@ class WetHands:
         return (yield from dip(self._arm, observation, at, given.get("seconds", MEASURE_S)))
 
     def _weigh(self, observation: Observation, kind: str, given: Mapping[str, float]) -> Script[Observation]:
-        """Wait for a stable reading, `seconds` at most; `tare` then makes it 0."""
+        """Wait for a stable reading, `seconds` at most; `tare` then makes it 0, `weigh` lets it stay and reads it."""
         until = observation.senses.time + given.get("seconds", WEIGH_S)
         while observation.senses.time < until:
             observation = yield from wait(observation, 0.1)
             reading = next((r for r in observation.senses.readings if r.instrument == BALANCE), None)
             if reading is not None and reading.stable:
                 break
-        if kind == "tare":
-            self._tare(BALANCE)
-            observation = yield from wait(observation, 0.05)
-        return observation
+        if kind == "weigh":
+            return (yield from wait(observation, READ_S + 0.1))
+        self._tare(BALANCE)
+        return (yield from wait(observation, 0.05))
 
     def _above(self, tool: str, vessel: str) -> Dip | None:
         """Return where the hand is when the tip of the held `tool` is deep in `vessel`; None where that is nowhere."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..truth.wet_watch import WEIGH_S as READ_S
 from ..wire import Operation
 from ..wire.glassware import (
     BEAKER_HEIGHT,
@@ -219,12 +220,14 @@ class FastHands:
         yield from self._pass(ticks - round(0.6 * ticks))
 
     def _weigh(self, kind: str, seconds: float) -> Iterator[int]:
-        """Wait for a stable reading, `seconds` at most; `tare` then makes it 0."""
+        """Wait for a stable reading, `seconds` at most; `tare` then makes it 0, `weigh` lets it stay and reads it."""
         yield from self._pass(1)
         yield from self._steady(round(seconds / PERIOD))
         if kind == "tare":
             self._world.tare(self._world.channels.cells[0])
             yield from self._pass(2)
+        else:
+            yield from self._pass(round(READ_S / PERIOD) + 2)
 
     def _dry(self) -> Iterator[int]:
         """Wait for the last drops, which a thick liquid keeps for long."""
