@@ -419,12 +419,14 @@ class Episode:
         else:
             left = self._budget - self._steps
         most = min(left, self.world.stride if self._executor is None else self.world.longest)
-        periods_ = 1
-        while periods_ < most and (stopping or (self._queue and self._queue[0] is HOLD)):
-            if not stopping:
-                self._queue.popleft()
-            periods_ += 1
-        return periods_
+        if stopping:
+            return max(1, most)
+        # Commands and holding still never wait together.
+        waiting = len(self._queue) if self._queue and self._queue[0] is HOLD else 0
+        taken = max(0, min(most - 1, waiting))
+        if taken:
+            self._queue = deque(repeat(HOLD, waiting - taken))
+        return 1 + taken
 
     def _advance(self, command: np.ndarray, wanted: int = 1) -> int:
         """Apply one command for one control period, or `wanted` of them, measure, judge; return how many passed."""

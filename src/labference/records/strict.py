@@ -75,11 +75,19 @@ def write_atomically(path: Path, value: object, *, durable: bool = True) -> None
     """
     draft = path.with_name(path.name + f".{os.getpid()}.draft")
     with draft.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(plain(value), allow_nan=False, indent=1) + "\n")
+        file.write(_lines(plain(value)))
         file.flush()
         if durable:
             os.fsync(file.fileno())
     os.replace(draft, path)
+
+
+def _lines(value: object) -> str:
+    """Return JSON values as text with a line for each entry of an object."""
+    if not isinstance(value, dict) or not value:
+        return _LINE.encode(value) + "\n"
+    entries = (f" {_LINE.encode(name)}: {_LINE.encode(entry)}" for name, entry in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 def sync(paths: Sequence[Path]) -> None:

@@ -59,9 +59,7 @@ def of(kind: Solution) -> Mixture:
 
 def portion(kind: Solution, mass: float) -> Solution:
     """Return `mass` [kg] of a liquid that is composed like `kind`."""
-    whole = kind.mass
-    share = mass / whole if whole else 0.0
-    return Solution(kind.water * share, tuple((name, share * amount) for name, amount in kind.moles), kind.temperature)
+    return kind.portion(mass)
 
 
 def _between(whole: Solution, near: Solution, share: float) -> Solution:
