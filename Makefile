@@ -67,6 +67,12 @@ test: setup lint
 bench: setup
 	$(BIN)/python benchmarks/run.py $(BENCH)
 	$(BIN)/python benchmarks/wires.py
+	$(BIN)/python benchmarks/fidelities.py
+	$(BIN)/python benchmarks/wet_controllers.py --episodes 3
+	$(BIN)/python benchmarks/wet_skills.py --trials 2
+	$(BIN)/python benchmarks/wet_pours.py --pours 2
+	$(BIN)/python benchmarks/pouring.py --pours 30
+	$(BIN)/python benchmarks/chemistry.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist
