@@ -239,7 +239,7 @@ def test_a_desk_resumes_what_was_left_unresolved(tmp_path: Path) -> None:
 def test_two_desks_do_not_run_the_same_episodes(tmp_path: Path) -> None:
     with opened(tmp_path) as (desk, _):
         desk.call("goal")
-        with pytest.raises(PlanError, match="Process [0-9]+ has"), opened(tmp_path):
+        with pytest.raises(PlanError, match=r"Process [0-9]+ has"), opened(tmp_path):
             pass
         assert desk.call("finish")["ended"]
     assert [path.name for path in tmp_path.rglob("attempt-*")] == ["attempt-1"]
@@ -294,7 +294,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_recorded(tmp_path: Path
     ):
         with pytest.raises(Exception, match=sentence), opened(tmp_path, PLAN, terms):
             pass
-    with pytest.raises(PlanError, match="pouring-oil has no arm"), opened(tmp_path, Plan("pouring-oil", "agent", 1)):
+    wet, helped = Plan("pouring-oil", "agent", 1, fidelity="fast"), Terms(vla="still")
+    with pytest.raises(PlanError, match="leave out the vla 'still'"), opened(tmp_path, wet, helped):
         pass
     assert not list(tmp_path.rglob("run.json"))
 

@@ -15,11 +15,10 @@ from labference.bench.campaign import agreed, contact, keep, remaining
 from labference.bench.laboratory import Laboratory, Result
 from labference.bench.plan import Plan
 from labference.bench.session import Driven
-from labference.tasks import find_task
-from labference.truth.identity import PHYSICS, PlanError, policy_identity
+from labference.truth.identity import PlanError, policy_identity
 from labference.wire import Capabilities
 
-from .driver import Bridge, Reply
+from .driver import Bridge, Reply, lends, offered
 from .helper import Helper
 from .terms import Terms
 from .tools import CATALOGUE, RESET, Tool
@@ -72,7 +71,7 @@ class Desk:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools that are offered."""
-        return (*(CATALOGUE[name] for name in self.terms.tools()), RESET)
+        return (*(CATALOGUE[name] for name in self._offered), RESET)
 
     def call(self, name: str, arguments: object = None) -> Reply:
         """Carry out one call, from any thread, and return the reply; raises what broke the bench itself."""
@@ -103,9 +102,7 @@ class Desk:
     def _work(self, ready: Future[None]) -> None:
         """Own the laboratory: graphics contexts belong to one thread."""
         try:
-            if PHYSICS not in find_task(self.plan.task).fidelities:
-                raise PlanError(f"{self.plan.task} has no arm for the motion tools to move; another task would work.")
-            self._laboratory = Laboratory(self.plan.task, self.plan.render)
+            self._laboratory = Laboratory(self.plan.task, self.plan.render, self.plan.fidelity)
             self._closing.callback(self._laboratory.world.close)
             self._prepare()
         except BaseException as error:  # noqa: BLE001  # handed to whoever opened the desk
@@ -133,7 +130,9 @@ class Desk:
 
     def _prepare(self) -> None:
         """Check everything that can be known before the first call; register the population."""
-        capabilities = self.terms.capabilities(self._laboratory.world.cameras, self._open_helper())
+        self._offered = offered(self.terms, self._laboratory)
+        cameras = self._laboratory.world.cameras
+        capabilities = self.terms.capabilities(cameras, self._open_helper(), lent=lends(self._laboratory))
         self._laboratory.negotiate(self.plan, Driven(capabilities))
         name = policy_identity(self.plan.policy, capabilities)
         if (known := agreed(self.out).get("policy", name)) != name:

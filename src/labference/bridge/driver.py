@@ -78,6 +78,7 @@ class Bridge:
         self._seat: Seat | None = None
         self._ended = ""
         self._kept, self._holding = kept, ExitStack()
+        self._tools = offered(self.terms, laboratory)
         self.result: Result | None = None
 
     @property
@@ -119,7 +120,9 @@ class Bridge:
             return {"ended": self._ended}
         helper = self._helper
         capabilities = self.terms.capabilities(
-            self._laboratory.world.cameras, None if helper is None else helper.capabilities
+            self._laboratory.world.cameras,
+            None if helper is None else helper.capabilities,
+            lent=lends(self._laboratory),
         )
         behind = None if helper is None else helper.system
         self._session = Session(self._laboratory, self._plan, self._index, self._out, capabilities, behind)
@@ -134,7 +137,7 @@ class Bridge:
             self._settle()
             return {"ended": self._ended}
         self._seat = Seat(self._session, observation, Budget(self.terms.limits))
-        self._work = Work(self._seat, self.terms, self._helper)
+        self._work = Work(self._seat, self.terms, self._helper, self._tools)
         return self._envelope({"result": self._work.goal()})
 
     def call(self, name: str, arguments: object = None) -> Reply:
@@ -188,6 +191,10 @@ class Bridge:
     def vla(self, instruction: str, **given: Any) -> Reply:
         """Let the policy behind the bench act for at most `max_chunks` answers."""
         return self.call("vla", {"instruction": instruction, **given})
+
+    def perform(self, kind: str, item: str = "", place: str = "", **parameters: float) -> Reply:
+        """Let the bench carry out an operation with its own hands."""
+        return self.call("perform", {"kind": kind, "item": item, "place": place, "parameters": parameters})
 
     def move(self, **given: Any) -> Reply:
         """Move to a `position`, to `joints`, or set the `opening`."""
@@ -263,10 +270,10 @@ class Bridge:
 
     def _tried(self, seat: Seat, name: str, arguments: object) -> Reply:
         """Check and count a call, and let it be done."""
-        tool = CATALOGUE.get(name) if name in self.terms.tools() else None
+        tool = CATALOGUE.get(name) if name in self._tools else None
         try:
             if tool is None:
-                raise ToolError(f"There is no tool {name[:60]!r}; tools: {', '.join(self.terms.tools())}.")
+                raise ToolError(f"There is no tool {name[:60]!r}; tools: {', '.join(self._tools)}.")
             checked = check(tool, arguments)
             seat.budget.tokens += checked.pop("tokens", 0)
             if tool.name == "tell":
@@ -329,3 +336,15 @@ class Bridge:
         helper = Helper(self.terms.vla, seed, self.terms.profile, plan)
         helper.settle(self._laboratory.world.cameras)
         return helper
+
+
+def lends(laboratory: Laboratory) -> bool:
+    """Return whether the bench lends agents its hands: a wet bench does, and the motion tools are not offered there."""
+    return bool(laboratory.world.channels.vessels)
+
+
+def offered(terms: Terms, laboratory: Laboratory) -> tuple[str, ...]:
+    """Return the names of the tools that `terms` leave of those that `laboratory` has; refuse a helper without work."""
+    if terms.vla and lends(laboratory):
+        raise PlanError(f"The bench lends its hands in {laboratory.contract.name}; leave out the vla {terms.vla!r}.")
+    return terms.tools(lent=lends(laboratory), seeing=bool(laboratory.world.cameras))

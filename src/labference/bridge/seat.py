@@ -112,9 +112,9 @@ class Seat:
             raise ToolError(f"{STATEMENTS} statements in a row were made; wait or move before the next one.", bad=False)
         self.admit(act)
 
-    def admit(self, act: Act) -> None:
-        """Refuse what the bench could not make sense of."""
+    def admit(self, act: Act) -> Act:
+        """Return the act as the bench takes it; refuse what it could not make sense of."""
         try:
-            admit(act, self.session.spec, self.session.goal, self.session.capabilities)
+            return admit(act, self.session.spec, self.session.goal, self.session.capabilities).act
         except Refusal as refusal:
             raise ToolError(str(refusal)) from refusal

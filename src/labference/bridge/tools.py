@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from labference.wire.wetlab import SETTINGS, TUBE, USES
+
 Schema = dict[str, Any]
 """The subset of JSON Schema that `check` keeps: type, enum, minimum, maximum, minLength, maxLength, items, minItems,
 maxItems, properties, required, additionalProperties.
@@ -82,6 +84,15 @@ POSITION = _numbers(
 YAW = _number("Turn of the downward hand about the vertical [rad]; at 0 the fingers close along y.", -3.2, 3.2)
 OPENING = _number("Distance between the finger pads [m], 0 closed.", 0.0, 0.08)
 TRANSIT = _number("Height of the tool centre point while travelling [m], above everything on the way.", 0.02, 0.6)
+
+
+def _used(kind: str) -> str:
+    """Return how an operation of the wet bench is named, what the bench does, and the numbers that it takes."""
+    use = USES[kind]
+    item = "a tube" if use.item == TUBE else use.item
+    numbers = ", ".join(f"{entry.name} [{entry.unit}]" for entry in SETTINGS if entry.kind == kind)
+    return f"{kind} ({item}, {use.place}): {use.does}{f'; {numbers}' if numbers else ''}."
+
 
 _TOOLS = (
     Tool(
@@ -170,6 +181,20 @@ _TOOLS = (
         ("instruction",),
     ),
     Tool(
+        "perform",
+        "Let the bench carry out an operation with its own hands, to its end; says what the instruments show then. "
+        + " ".join(_used(kind) for kind in USES if kind != "stop"),
+        {
+            **OPERATION,
+            "parameters": {
+                "type": "object",
+                "additionalProperties": {"type": "number"},
+                "description": "Numbers by name; the goal has their ranges, and the defaults of those left out.",
+            },
+        },
+        ("kind",),
+    ),
+    Tool(
         "move",
         "Move to a position with the hand pointing down (yaw) or turned freely (rotation), or to joint angles, or "
         "only open or close the gripper.",
@@ -245,6 +270,12 @@ _TOOLS = (
 )
 CATALOGUE = {tool.name: tool for tool in _TOOLS}
 """Every tool by name, in the order in which they are offered."""
+LENT = ("perform",)
+"""Tools of a bench that lends its hands."""
+ARM = ("commit", "report_geometry", "vla", "move", "pick", "place", "insert")
+"""Tools of a bench that does not: the arm is the agent's."""
+EYES = ("geometry",)
+"""Tools that need cameras."""
 RESET = Tool("reset", "Begin the next episode; refused while one is under way.", free=True)
 """What a server offers beside the tools of an episode."""
 

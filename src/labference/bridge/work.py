@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any
 
 from labference.motion import Arm, Unreachable
@@ -15,6 +16,8 @@ from labference.wire import (
     GeometryReport,
     Move,
     Operation,
+    Parameter,
+    Perform,
     Report,
     RobotState,
     Script,
@@ -37,11 +40,11 @@ Found = dict[str, Any]
 class Work:
     """Do what checked calls ask for, at a seat."""
 
-    def __init__(self, seat: Seat, terms: Terms, helper: Helper | None) -> None:
+    def __init__(self, seat: Seat, terms: Terms, helper: Helper | None, offered: tuple[str, ...]) -> None:
+        self._offered = offered
         self._seat = seat
         self._terms = terms
         self._helper = helper
-        self._arm = Arm(seat.session.spec)
         self._tools: dict[str, Callable[[Found], Found]] = {
             "goal": lambda given: self.goal(),
             "observe": self._observe,
@@ -51,6 +54,7 @@ class Work:
             "commit": self._commit,
             "geometry": lambda given: query(self._seen(), self._seat.session.goal, given),
             "vla": self._vla,
+            "perform": self._perform,
             "wait": self._wait,
             "finish": lambda given: self._finish(),
         }
@@ -70,9 +74,19 @@ class Work:
             "cameras": list(self._cameras()),
             "depth": self._terms.depth,
             "control_rate_hz": spec.rate_hz,
-            "tools": list(self._terms.tools()),
+            "tools": list(self._offered),
             "limits": {name: value for name, value in asdict(self._terms.limits).items()},
         }
+
+    @property
+    def _told(self) -> bool:
+        """Return whether the agent is told what the data ports say."""
+        return self._terms.reads(lent=self._seat.session.capabilities.performs)
+
+    @cached_property
+    def _arm(self) -> Arm:
+        """Return the kinematics of the arm; who lets the bench carry things out never needs them."""
+        return Arm(self._seat.session.spec)
 
     def _cameras(self) -> tuple[str, ...]:
         """Return the cameras that the agent is shown, without those that only the policy behind vla sees."""
@@ -99,7 +113,7 @@ class Work:
             raise ToolError("observe: depth is not delivered in this episode; depth false would work.")
         senses = self._seat.glance().senses if cameras else self._seat.observation.senses
         found: Found = {"robot": _robot(senses.robot)}
-        if self._terms.readings:
+        if self._told:
             found["readings"] = plain(senses.readings)
         shown = self._seen()
         found["images"] = {name: _image(frame_of(shown, name), bool(given.get("depth"))) for name in cameras}
@@ -132,6 +146,27 @@ class Work:
         observation = self._seat.answer(Wait(float(given["seconds"]), look=False))
         waited = round(observation.senses.time - began, MICRO)
         return {"waited_s": waited, "interrupted": self._seat.notice.evidence != version}
+
+    def _perform(self, given: Found) -> Found:
+        """Let the bench carry out an operation; what it led to is for the instruments to say."""
+        seat = self._seat
+        began, version = seat.observation.senses.time, seat.notice.evidence
+        numbers = tuple(Parameter(name, float(value)) for name, value in given.get("parameters", {}).items())
+        act = seat.admit(Perform(_operation(given), numbers))
+        if isinstance(act, Stop):
+            return self._finish()
+        assert isinstance(act, Perform)  # admitted as it is, with its defaults
+        senses = seat.answer(act).senses
+        late = seat.notice.late
+        found: Found = {
+            "carried_out": not late,
+            "operation": plain(act.operation),
+            "parameters": {parameter.name: parameter.value for parameter in act.parameters},
+            "took_s": round(senses.time - began, MICRO),
+            "new_evidence": seat.notice.evidence != version,
+            "opening": round(float(senses.robot.opening), MICRO),
+        }
+        return found | ({"readings": plain(senses.readings)} if self._told else {})
 
     def _finish(self) -> Found:
         """Stop; the summary is kept in the record of the call."""

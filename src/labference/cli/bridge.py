@@ -9,6 +9,7 @@ import typer
 
 from .common import (
     UNRESOLVED,
+    Fidelity,
     Instances,
     Profile,
     Render,
@@ -39,7 +40,9 @@ def bridge(
     token: Annotated[str, typer.Option(help="What clients send as their bearer token (a random one).")] = "",
     camera: Annotated[list[str] | None, typer.Option(help="Camera to deliver; repeat for more (all).")] = None,
     depth: Annotated[bool, typer.Option(help="Deliver depth, for geometry queries.")] = True,
-    readings: Annotated[bool, typer.Option(help="Deliver the instruments' data ports.")] = False,
+    readings: Annotated[
+        bool | None, typer.Option(help="Deliver the instruments' data ports (where the bench lends its hands).")
+    ] = None,
     without: Annotated[list[str] | None, typer.Option(help="Tool that is not offered; repeat for more.")] = None,
     calls: Annotated[int | None, typer.Option(help="Most tool calls per episode.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Most tokens per episode, as told.")] = None,
@@ -54,6 +57,7 @@ def bridge(
     clock: Annotated[str, typer.Option(help="paused, real-time[:LIMIT] or latency:S[:LIMIT].")] = "paused",
     render: Render = "fast",
     video: Video = None,
+    fidelity: Fidelity = "physics",
 ) -> None:
     """Let an agent drive a bench through tools, as JSON over HTTP or as MCP; prints where they are."""
     with one_sentence():
@@ -85,6 +89,7 @@ def bridge(
             support=support,
             clock=clock,
             transport=PROCESS,
+            fidelity=fidelity,
         )
 
         def say(text: str) -> None:

@@ -31,6 +31,7 @@ PolicySeed = Annotated[int, typer.Option(min=0, help="Root of the seeds that pol
 Render = Annotated[str, typer.Option(help="fast, or quality with shadows.")]
 Video = Annotated[list[str] | None, typer.Option(help="Camera to film; repeat for more.")]
 Support = Annotated[str, typer.Option(help="Oracle support throughout, SCOPE:MODE or several with +.")]
+Fidelity = Annotated[str, typer.Option(help="physics, with the simulated arm, or fast, where a task has it.")]
 InProcess = Annotated[bool, typer.Option("--in-process", help="Run a local policy here, not in a process of its own.")]
 DIFFERENT, UNUSABLE, UNRESOLVED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: an audit differs; the request cannot be carried out; episodes stay unresolved; Ctrl-C."""

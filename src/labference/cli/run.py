@@ -12,6 +12,7 @@ from labference.policies import DEADLINE_S
 from .common import (
     UNRESOLVED,
     Deadline,
+    Fidelity,
     InProcess,
     Instances,
     PolicyName,
@@ -63,9 +64,7 @@ def run(
     ] = "paused",
     profile: Profile = "",
     in_process: InProcess = False,
-    fidelity: Annotated[
-        str, typer.Option(help="physics, with the simulated arm, or fast, where a task has it.")
-    ] = "physics",
+    fidelity: Fidelity = "physics",
 ) -> None:
     """Run episodes; the same command resumes what was interrupted."""
     with one_sentence():
