@@ -39,6 +39,7 @@ def test_a_mean_has_the_interval_of_its_trials_and_a_rate_stays_between_none_and
     found = mean([1.0, 2.0, 3.0, 4.0])
     assert found.value == 2.5 and found.half == pytest.approx(1.96 * 1.29099 / 2, rel=1e-3)
     assert mean([3.0]).half == float("inf")
+    assert str(mean([1100.0, 1300.0, 999.0])) == "1130 ± 170" and str(mean([3.0])) == "3 ± inf"
     assert rate(30, 30).startswith("100 % [89, 100]") and rate(0, 0) == "no trials"
 
 

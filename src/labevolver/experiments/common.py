@@ -153,7 +153,12 @@ class Mean:
     n: int
 
     def __str__(self) -> str:
-        return f"{self.value:.3g} ± {self.half:.2g}"
+        return f"{_rounded(self.value, 3)} ± {_rounded(self.half, 2)}"
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a number with some significant digits, and without a power of ten."""
+    return f"{float(f'{value:.{digits}g}'):.10g}"
 
 
 def mean(values: Iterable[float]) -> Mean:

@@ -118,7 +118,7 @@ def growth(
         grown.append(_grow(out / name.replace(" ", "-"), name, asked, seed, strength))
         say(told(grown[-1]))
     (out / "growth.txt").write_text("\n".join(map(told, grown)) + "\n", encoding="utf-8")
-    draw({each.name: each.met for each in grown}, WINDOW, out / "growth.png")
+    draw({each.name: each.met for each in grown}, min(WINDOW, max(1, trials // 3)), out / "growth.png")
     return grown
 
 

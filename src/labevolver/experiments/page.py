@@ -100,7 +100,7 @@ def _mean(values: Sequence[float]) -> str:
     if not values:
         return "–"
     found = mean(values)
-    return f"{found.value:.3g}" if found.n < 2 else str(found)
+    return str(found).partition(" ± ")[0] if found.n < 2 else str(found)
 
 
 def _result(found: Outcome, place: Path, condition: dict[str, object], beside: Path) -> Result:
