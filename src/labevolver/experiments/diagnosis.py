@@ -39,11 +39,10 @@ class Experienced(Interfaces):
         habits = METHODS["labevolver"]
         try:
             bank = Bank(_file(BANK), create=False)
-            evaluation = instances(read(Path(_file(PLAN))))
-            refuse_seen(bank, bank.entries(), evaluation)
+            refuse_seen(bank, bank.entries(), instances(read(Path(_file(PLAN)))))
         except (BankError, PlanError, SeenInstance) as error:
             raise Refusal("unsupported", str(error)) from error
-        super().__init__(SymbolicMind(habits), "labevolver", WetMemory(bank, habits.memory, evaluation).recall)
+        super().__init__(SymbolicMind(habits), "labevolver", WetMemory(bank, habits.memory).recall)
 
 
 def instances(registration: Registration) -> frozenset[str]:
