@@ -216,6 +216,16 @@ class InnerOnly(Agent):
         super().__init__(SymbolicMind(METHODS["inner-only"]), "inner-only")
 
 
+class Seeing(Agent):
+    """The inner loop that looks at the bench first: for a laboratory with cameras."""
+
+    def __init__(self, seed: int = 0) -> None:
+        from .observe.depth import DepthDetector  # it loads what images need
+
+        del seed
+        super().__init__(SymbolicMind(METHODS["inner-only"]), "inner-only", detector=DepthDetector())
+
+
 class React(Agent):
     """Within-trial reasoning on what was last shown."""
 

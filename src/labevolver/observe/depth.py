@@ -40,6 +40,15 @@ IN_HOLDER = 0.015
 """How far the foot of a tool may be from the middle of the holder that it stands in [m]."""
 SUNK = 0.010
 """How far from the floor of a rack or holder the foot of what stands in it may be seen [m]."""
+NEEDS = {
+    TUBE: (RACK,),
+    PROBE: (HOLDER,),
+    ROD: (HOLDER,),
+    HOLDER: (PROBE, ROD),
+    RINSE: (HOLDER,),
+    BEAKER: (BALANCE,),
+}
+"""What else has to be found to say where something is, or which it is."""
 Found = dict[str, list[Measured]]
 """What was located, by class."""
 
@@ -56,9 +65,13 @@ class DepthDetector:
         """Return those of the `wanted` names that are seen; raises `ValueError` for frames that it cannot use."""
         seen = views(frames, self.cameras)
         tubes = tuple(name for name in wanted if kind_of(name) == TUBE)
-        found = {kind: list(_located(kind, seen)) for kind in (HOLDER, PROBE, ROD, RACK, BALANCE)}
-        found[RINSE] = list(_stations(seen, found[HOLDER]))
-        found[BEAKER] = list(_beakers(seen, found[BALANCE]))
+        kinds = {kind_of(name) for name in wanted}
+        kinds |= {need for kind in kinds for need in NEEDS.get(kind, ())}
+        found = {kind: list(located(kind, seen)) for kind in (HOLDER, PROBE, ROD, RACK, BALANCE) if kind in kinds}
+        if RINSE in kinds:
+            found[RINSE] = list(_stations(seen, found[HOLDER]))
+        if BEAKER in kinds:
+            found[BEAKER] = list(_beakers(seen, found[BALANCE]))
         reads = _read(seen, tubes) if tubes else []
         return named(found, reads, wanted)
 
@@ -72,21 +85,21 @@ def identified(seen: View, kind: str) -> Iterator[Sighting]:
 def named(found: Found, reads: Sequence[Read], wanted: Sequence[str]) -> Seen:
     """Return what was located under the names of a goal, with a remark for every name that is left."""
     rack = next(iter(found.get(RACK, ())), None)
-    made = [_detection(name, each.tube, by, _place(each.tube, rack)) for name, by, each in _names(reads, wanted)]
+    made = [detection(name, each.tube, by, within_rack(each.tube, rack)) for name, by, each in _names(reads, wanted)]
     made += _tools(found, wanted)
     for kind, within in ((BEAKER, BALANCE), (RACK, ""), (RINSE, ""), (BALANCE, "")):
-        made += [_detection(kind, each, "class", within) for each in found.get(kind, [])[:1] if kind in wanted]
+        made += [detection(kind, each, "class", within) for each in found.get(kind, [])[:1] if kind in wanted]
     there = {each.name for each in made}
     missing = tuple(f"No {name!r} is seen." for name in wanted if name not in there)
     return Seen(tuple(sorted(made, key=lambda each: list(wanted).index(each.name))), missing + _left(reads, made))
 
 
-def _located(kind: str, seen: Mapping[str, View]) -> Iterator[Measured]:
+def located(kind: str, seen: Mapping[str, View]) -> Iterator[Measured]:
     """Yield things of a class from the first camera that shows any."""
     for each in sorted_views(kind, seen):
-        located = [found for sighting in identified(each, kind) if (found := measured(each, sighting)) is not None]
-        if located:
-            yield from located[: MOST.get(kind, 1)]
+        things = [found for sighting in identified(each, kind) if (found := measured(each, sighting)) is not None]
+        if things:
+            yield from things[: MOST.get(kind, 1)]
             return
 
 
@@ -124,7 +137,7 @@ def _read(seen: Mapping[str, View], texts: tuple[str, ...]) -> list[Read]:
             if {other.text for other in reads}.issuperset(texts):
                 return reads
             tube = measured(each, sighting)
-            if tube is not None and not any(_apart(tube, other.tube) < SAME for other in reads):
+            if tube is not None and not any(apart(tube, other.tube) < SAME for other in reads):
                 reads.append(read(each, tube, texts))
     return reads
 
@@ -149,16 +162,16 @@ def _tools(found: Found, wanted: Sequence[str]) -> list[Detection]:
     mine: dict[str, tuple[Measured, str]] = {}
     for kind, holder in HOLDERS.items():
         for tool in found.get(kind, []):
-            inside = [each for each in holders if _stands_in(tool, each)]
+            inside = [each for each in holders if stands_in(tool, each)]
             if kind in wanted:
-                made.append(_detection(kind, tool, "class", holder if inside else ""))
+                made.append(detection(kind, tool, "class", holder if inside else ""))
             if inside:
                 mine[holder] = (inside[0], "its tool")
                 holders = [each for each in holders if each is not inside[0]]
     empty = [name for name in HOLDERS.values() if name not in mine]
     if len(empty) == 1 and len(holders) == 1:
         mine[empty[0]] = (holders[0], "elimination")
-    return made + [_detection(name, *each, "") for name, each in mine.items() if name in wanted]
+    return made + [detection(name, *each, "") for name, each in mine.items() if name in wanted]
 
 
 def _left(reads: Sequence[Read], made: Sequence[Detection]) -> tuple[str, ...]:
@@ -173,12 +186,13 @@ def _left(reads: Sequence[Read], made: Sequence[Detection]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _detection(name: str, found: Measured, by: str, within: str) -> Detection:
+def detection(name: str, found: Measured, by: str, within: str) -> Detection:
+    """Return what was located as a detection; its box is that of the pixels that were segmented."""
     box = bounds(found.sighting.box.camera, found.mask) if found.mask.any() else found.sighting.box
     return Detection(name, found.sighting.kind, box, found.mask, found.pose, round(found.score, 3), by, within)
 
 
-def _place(tube: Measured, rack: Measured | None) -> str:
+def within_rack(tube: Measured, rack: Measured | None) -> str:
     """Return "rack" for a tube that stands in it."""
     if rack is None or not tube.pose.upright or abs(tube.placed.origin[2] - RACK_FLOOR) > SUNK:
         return ""
@@ -186,12 +200,13 @@ def _place(tube: Measured, rack: Measured | None) -> str:
     return RACK if abs(x) < RACK_HALF[0] and abs(y) < RACK_HALF[1] else ""
 
 
-def _stands_in(tool: Measured, holder: Measured) -> bool:
-    near = _apart(tool, holder) < IN_HOLDER and tool.pose.upright
+def stands_in(tool: Measured, holder: Measured) -> bool:
+    """Return whether a tool stands in a holder."""
+    near = apart(tool, holder) < IN_HOLDER and tool.pose.upright
     return near and abs(float(tool.placed.origin[2]) - HOLDER_FLOOR) < SUNK
 
 
-def _apart(one: Measured, other: Measured) -> float:
+def apart(one: Measured, other: Measured) -> float:
     """Return the distance of two things on the bench [m]."""
     return float(np.hypot(*_ground(one.placed, other.placed)))
 
