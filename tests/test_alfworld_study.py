@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from labevolver.cli import app
 from labevolver.experiments.alfworld import Plan, StudyError, order, run_method, study
+from labevolver.experiments.alfworld_compare import load
 from labevolver.experiments.alfworld_methods import METHODS
 from labevolver.experiments.alfworld_rows import Row, rows
 from labevolver.experiments.alfworld_tables import cumulative, main_table, memory_table, phase, share, type_table
@@ -134,11 +135,14 @@ def test_the_command_plays_the_shipped_games_without_data_and_says_how_to_get_mo
         (["--methods", "magic"], "no method 'magic'"),
         (["--data", "/nowhere"], "holds neither"),
         (["--examples", "some"], "fixed, parsed or given"),
+        (["--seeds", "0,x"], "whole numbers with commas"),
+        (["--out", "/dev/null/x"], "cannot be used: Not a directory"),
     ],
 )
 def test_what_cannot_be_run_is_said_in_one_sentence(more: list[str], said: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["experiment", "alfworld", "--out", str(tmp_path / "x"), *more])
     assert result.exit_code == 2
+    assert "Traceback" not in result.output
     assert said in " ".join(result.output.split())
 
 
@@ -158,3 +162,63 @@ def test_a_model_that_goes_away_leaves_a_study_that_goes_on(tmp_path: Path) -> N
     whole = study(plan, OWN, tmp_path / "b", mind=Script(), done=quiet)["labevolver"]
     assert all(same(one, other) for one, other in zip(resumed, whole, strict=True))
     assert all(row.won and row.tokens > 0 for row in whole)
+
+
+def test_several_seeds_are_a_study_each_and_a_table_of_their_spread(tmp_path: Path) -> None:
+    out = tmp_path / "seeds"
+    asked = ["experiment", "alfworld", "--out", str(out), "--seeds", "3,4", "--stream", "5", "--unseen", "2"]
+    result = CliRunner().invoke(app, [*asked, "--methods", "react,labevolver", "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    studies = [load(out / f"seed-{seed}") for seed in (3, 4)]
+    assert [each.seed for each in studies] == [3, 4]
+    text = (out / "tables.txt").read_text()
+    rates = [100 * (share(phase(each.results["labevolver"], "train"), 20, False) or 0) for each in studies]
+    assert f"{sum(rates) / 2:.1f}" in text
+    assert f"{min(rates):.1f}–{max(rates):.1f}" in text
+    assert "seeds 3, 4" in text
+    assert (out / "alfworld.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_minds_are_set_side_by_side_from_their_folders(tmp_path: Path) -> None:
+    plan = Plan(methods=("react", "labevolver"), stream=3, unseen=2)
+    study(plan, OWN, tmp_path / "a", done=quiet)
+    for name in ("one", "two"):
+        mind: Mind = Script()
+        study(replace(plan, mind=f"stand-in {name}"), OWN, tmp_path / name, mind=mind, done=quiet)
+    folders = [str(tmp_path / name) for name in ("a", "one", "two")]
+    result = CliRunner().invoke(app, ["experiment", "alfworld-compare", *folders, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "out" / "tables.txt").read_text()
+    assert all(name in text for name in ("symbolic", "stand-in one", "stand-in two", "labevolver - react"))
+    assert (tmp_path / "out" / "minds.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_what_cannot_be_compared_is_said_in_one_sentence(tmp_path: Path) -> None:
+    plan = Plan(methods=("react",), stream=3, unseen=1)
+    study(plan, OWN, tmp_path / "a", done=quiet)
+    study(replace(plan, horizon=20, seed=1), OWN, tmp_path / "b", done=quiet)
+    study(plan, OWN, tmp_path / "same", done=quiet)
+    study(replace(plan, seed=2), OWN, tmp_path / "cut", done=quiet)
+    path = tmp_path / "cut" / "react.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    (tmp_path / "empty").mkdir()
+    for names, said in (
+        (("a", "b"), "differ in their horizon (50 and 20)"),
+        (("a", "same"), "the same mind and seed"),
+        (("cut",), "has all its 4 trials"),
+        (("empty",), "holds no study"),
+    ):
+        folders = [str(tmp_path / name) for name in names]
+        result = CliRunner().invoke(app, ["experiment", "alfworld-compare", *folders, "--out", str(tmp_path / "x")])
+        assert result.exit_code == 2
+        assert said in " ".join(result.output.split())
+
+
+def test_a_study_of_an_older_version_is_not_gone_on_with(tmp_path: Path) -> None:
+    plan = Plan(methods=("react",), stream=1, unseen=0)
+    study(plan, OWN, tmp_path, done=quiet)
+    path = tmp_path / "study.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "lessons": "alfworld-lessons 1"}))
+    with pytest.raises(StudyError, match="another lessons; choose another --out"):
+        study(plan, OWN, tmp_path, done=quiet)

@@ -16,7 +16,7 @@ from . import __version__
 from .bank import Bank, BankError
 from .codec import plain
 from .experiments import commands
-from .experiments.alfworld_cli import alfworld
+from .experiments.alfworld_cli import alfworld, compare
 from .operations import line
 from .shown import entries_table, entry_lines, printable, quarantine_lines, summary, why_lines
 
@@ -32,6 +32,7 @@ memory = typer.Typer(
 app.add_typer(memory, name="memory")
 experiment = typer.Typer(no_args_is_help=True, help="The experiments of the paper, each with its tables.")
 experiment.command()(alfworld)
+experiment.command("alfworld-compare")(compare)
 commands.add_to(app, experiment)
 app.add_typer(experiment, name="experiment")
 console = Console()

@@ -20,7 +20,7 @@ from labevolver.experiments.alfworld_methods import BANK, METHODS
 from labevolver.experiments.alfworld_rows import Phase, Row, append, rows
 from labevolver.labs.alfworld.advice import Advice, Memory, Situation
 from labevolver.labs.alfworld.episode import run
-from labevolver.labs.alfworld.evolver import Evolver
+from labevolver.labs.alfworld.evolver import VERSION, Evolver
 from labevolver.labs.alfworld.game import Game
 from labevolver.labs.alfworld.library import Library, find_library
 from labevolver.labs.alfworld.play import Play
@@ -114,7 +114,8 @@ def _register(plan: Plan, library: Library, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     ids = order(library, plan)
     digest = hashlib.sha256("\n".join(ids["train"] + ids["valid_unseen"]).encode()).hexdigest()
-    record = {**asdict(replace(plan, methods=())), "games": library.name, "order_sha256": digest, "order": ids}
+    kept = {"games": library.name, "lessons": VERSION, "order_sha256": digest, "order": ids}
+    record = {**asdict(replace(plan, methods=())), **kept}
     path = out / "study.json"
     text = json.dumps(record, indent=1) + "\n"
     if not path.exists():

@@ -125,9 +125,9 @@ def _from_tree(root: Path, name: str) -> Game:
     path = root / name / "game.tw-pddl"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LibraryError(f"The game {name!r} cannot be read: {error}.") from error
-    grammar = data["grammar"]
+        grammar, problem = str(data["grammar"]), str(data["pddl_problem"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LibraryError(f"The game {name!r} cannot be read: {type(error).__name__} {error}.") from error
     if MOVE not in grammar:
         raise LibraryError(
             f"The game {name!r} is older than ALFWorld 0.4: it has no `{MOVE}`; `{FETCH}` brings new ones."
@@ -135,9 +135,7 @@ def _from_tree(root: Path, name: str) -> Game:
     task = re.search(r"Your task is to: (.*?)\"", grammar)
     if task is None:
         raise LibraryError(f"The game {name!r} states no task.")
-    return Game(
-        name, task[1], _task_type(name), data["pddl_problem"], tuple(data.get("walkthrough") or ()), _help(grammar)
-    )
+    return Game(name, task[1], _task_type(name), problem, tuple(data.get("walkthrough") or ()), _help(grammar))
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,12 @@ class Bundle:
         wanted = list(ids)
         rest = set(wanted)
         grammar = self.folder / "grammar.twl2"
-        words = _help(grammar.read_text(encoding="utf-8")) if grammar.exists() else ""
+        text = grammar.read_text(encoding="utf-8") if grammar.exists() else MOVE
+        if MOVE not in text:
+            raise LibraryError(
+                f"The games in {str(self.folder)!r} are older than ALFWorld 0.4; `{FETCH}` brings new ones."
+            )
+        words = _help(text)
         found = {name: _from_line(line, words) for line in self._lines(split) if (name := _id(line)) in rest}
         return [_known(found, name) for name in wanted]
 
@@ -168,13 +171,19 @@ class Bundle:
         path = self.folder / f"{split}.jsonl.xz"
         if not path.exists():
             raise LibraryError(f"There is no split {split!r}; there are {', '.join(self.splits())}.")
-        with lzma.open(path, "rt", encoding="utf-8") as lines:
-            yield from lines
+        try:
+            with lzma.open(path, "rt", encoding="utf-8") as lines:
+                yield from lines
+        except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError) as error:
+            raise LibraryError(f"The bundle {str(path)!r} cannot be read: {error}; fetch it again.") from error
 
 
 def _from_line(line: str, words: str) -> Game:
-    row = json.loads(line)
-    return Game(row["id"], row["goal"], _task_type(row["id"]), row["problem"], tuple(row["walkthrough"]), words)
+    try:
+        row = json.loads(line)
+        return Game(row["id"], row["goal"], _task_type(row["id"]), row["problem"], tuple(row["walkthrough"]), words)
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise LibraryError(f"A line of a bundle is no game ({error}): {line[:60]!r}.") from error
 
 
 def _id(line: str) -> str:
