@@ -2,6 +2,7 @@
 
     python benchmarks/detector.py                   60 layouts
     python benchmarks/detector.py --layouts 6 --first 100
+    python benchmarks/detector.py --layouts 1 --picture seen.png    what was segmented in the first layout, and where
 
 A layout is an instance of `ph-ec` as the task draws it: four tubes in any order, probe, rod, beaker, and the fixtures.
 It is looked at once as rendered and once with the noise of a depth camera: standard deviation 3.1 mm at 1 m, growing
@@ -39,6 +40,8 @@ NOISE, NO_RETURN, AT_EDGES, JUMP, FARTHEST = 0.0031, 0.02, 0.5, 0.02, 6.5
 range of the camera [m]."""
 AWAY = Pose(-3.0, 0.0, -2.0)
 """Where no camera looks."""
+COLOURS = ((80, 175, 76), (54, 67, 244), (7, 193, 255), (243, 150, 33), (176, 39, 156), (136, 150, 0), (99, 30, 233))
+"""Blue, green and red of what is drawn into a picture."""
 RIGHT = 0.020
 """Distance from truth up to which something counts as found [m]."""
 
@@ -58,13 +61,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layouts", type=int, default=60)
     parser.add_argument("--first", type=int, default=0, help="index of the first instance")
+    parser.add_argument("--picture", default="", help="file for a picture of the first layout")
     options = parser.parse_args()
     tallies: dict[str, dict[str, Tally]] = {name: defaultdict(Tally) for name in ("as rendered", "with noise")}
     seconds: list[float] = []
     done = 0
     try:
         for index in range(options.first, options.first + options.layouts):
-            look(index, tallies, seconds)
+            look(index, tallies, seconds, "" if done else options.picture)
             done += 1
     except KeyboardInterrupt:
         pass
@@ -74,8 +78,8 @@ def main() -> None:
     console.print(f"CPU per look at three cameras: median {np.median(seconds):.2f} s, n = {len(seconds)}")
 
 
-def look(index: int, tallies: dict[str, dict[str, Tally]], seconds: list[float]) -> None:
-    """Count one layout."""
+def look(index: int, tallies: dict[str, dict[str, Tally]], seconds: list[float], picture: str) -> None:
+    """Count one layout, and draw what is seen of it as rendered where a file for a picture is named."""
     contract, world, detector = find_task(TASK), laboratory(), DepthDetector()
     instance, seeds = draw(contract, 0, index)
     setup = lay_out(contract, instance, seeds)
@@ -93,6 +97,8 @@ def look(index: int, tallies: dict[str, dict[str, Tally]], seconds: list[float])
         seen = detector.detect(given, wanted)
         seconds.append(time.process_time() - started)
         count(seen, wanted, truth, by_kind)
+        if picture and given is frames:
+            cv2.imwrite(picture, drawn(seen, frames))
     if index % 3 == 0:
         gone = LOOSE[(index // 3) % len(LOOSE)]
         world.rearrange(Rearrangement({}, (), {gone: AWAY}))
@@ -139,6 +145,28 @@ def noisy(frame: Frame, rng: np.random.Generator) -> Frame:
     shaken = depth + NOISE * depth**2 * rng.standard_normal(depth.shape)
     counts = np.rint(np.clip(shaken, 0.0, FARTHEST) / DEPTH_UNIT).astype(np.uint16)
     return replace(frame, depth=np.where(lost, np.uint16(0), counts))
+
+
+def drawn(seen: Seen, frames: Sequence[Frame]) -> np.ndarray:
+    """Return the images side by side, with what was segmented tinted, boxed and named."""
+    panels, tall = [], max(frame.rgb.shape[0] for frame in frames)
+    for frame in frames:
+        panel = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2BGR)
+        for number, each in enumerate(seen.detections):
+            colour = COLOURS[number % len(COLOURS)]
+            if each.box.camera != frame.camera or each.mask is None:
+                continue
+            panel[each.mask] = (0.45 * panel[each.mask] + 0.55 * np.array(colour)).astype(np.uint8)
+            cv2.rectangle(panel, (each.box.left, each.box.top), (each.box.right, each.box.bottom), colour, 1)
+        scale = tall / panel.shape[0]
+        panel = cv2.resize(panel, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC)
+        for each in (each for each in seen.detections if each.box.camera == frame.camera):
+            down = each.box.bottom * scale + 14 if each.name not in LOOSE else each.box.top * scale - 5
+            at = (max(4, round(each.box.left * scale) - 2), round(min(tall - 6, max(14, down))))
+            for thickness, ink in ((3, (20, 20, 20)), (1, (255, 255, 255))):
+                cv2.putText(panel, each.name, at, cv2.FONT_HERSHEY_SIMPLEX, 0.42, ink, thickness, cv2.LINE_AA)
+        panels.append(panel)
+    return np.hstack(panels)
 
 
 def table(title: str, by_kind: dict[str, Tally]) -> Table:
