@@ -22,7 +22,7 @@ from labevolver.codec import Malformed, plain
 from labevolver.experience import Advice, Draft, Parameter, Term
 from labevolver.experiments.page import PageError, write_page
 from labevolver.labs.wetlab import Target
-from labevolver.maintain import Doubt, Finished, Support, Teach, Unreadable
+from labevolver.maintain import Doubt, Finished, Support, Teach, Unite, Unreadable
 from labevolver.operations import Settings
 from labevolver.report.memory import MOST_POINTS, remembered
 from labevolver.report.page import Campaign, Study, render
@@ -273,6 +273,18 @@ def test_a_history_says_what_memory_why_says_but_for_fading() -> None:
     told_of = histories(log, undone)
     for name in names:
         assert told_of[name] == [each for each in why_lines(name, log, undone) if " Decay: " not in each]
+
+
+def test_two_entries_that_became_one_are_told_as_one_and_what_ended() -> None:
+    with Bank(MEMORY) as bank:
+        bank.learn(Finished("run-1", True), [Teach(lesson("skill", "a")), Teach(lesson("skill", "b", "Other.", 9.0))])
+        kept, gone = (entry.id for entry in bank.entries())
+        bank.learn(Finished("run-2", True), [Unite(kept, gone, "Both {dose}.")])
+        shown = remembered(bank, "bank.db", "m")
+    assert [(each.of("Merge"), each.ended, each.size) for each in shown.moments] == [(0, 0, 2), (1, 1, 1)]
+    told_of = {line.entry.id: line.history for line in shown.lines}
+    assert any(gone in each and "Merge" in each for each in told_of[kept])
+    assert any(f"merged into {kept}" in each for each in told_of[gone])
 
 
 def test_what_was_undone_is_not_on_the_page() -> None:
