@@ -239,7 +239,7 @@ def test_a_belief_tells_where_things_are_by_which_eyes_and_when(bench: Bench) ->
     assert belief.known("salt", "seen").value is False and belief.things["salt"].at is None
     assert belief.things["rack"].kind == "rack" and belief.things["rack"].at is not None
     assert observer.seen.remarks == ("No 'salt' is seen.",)
-    assert any(line.startswith("acid at: (0.") and "(rgb-d, " in line for line in belief.lines())
+    assert any(line.startswith("acid at: 0.") and " m (rgb-d, " in line for line in belief.lines())
     senses = bench.world.sense(readings=True)
     held = replace(senses, robot=replace(senses.robot, opening=0.025))
     taken = observer.update(belief, action("pick", "acid"), Observation(2, bench.goal, held)).things["acid"].at

@@ -66,10 +66,12 @@ class At:
         """Return the same, no longer counting; the first reason stays."""
         return self if self.stale else replace(self, stale=why)
 
-    def __str__(self) -> str:
+    @property
+    def known(self) -> Known:
+        """Return the position in words, as a field of its thing."""
         x, y, z = self.position
-        ends = "" if self.ends else ", which end is which is not seen"
-        return f"({x:.3f}, {y:.3f}, {z:.3f}) m{ends} ({self.source}, {self.time:.0f} s{_since(self.stale)})"
+        ends = "" if self.ends else ", this end or the other,"
+        return Known(f"{x:.3f}, {y:.3f}, {z:.3f}{ends}", "m", self.source, self.time, self.stale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ class Belief:
         """Return the belief for a reader or a language model, a line each."""
         told = [f"time {self.time:.0f} s", *(f"{name}: {each}" for name, each in self.agent.items())]
         for name, thing in self.things.items():
-            told += [f"{name} at: {thing.at}"] if thing.at is not None else []
+            told += [f"{name} at: {thing.at.known}"] if thing.at is not None else []
             told += [f"{name} {key}: {each}" for key, each in thing.fields.items()]
         return told + [f"{name}: {each}" for name, each in self.readings.items()]
 

@@ -211,5 +211,7 @@ def _fields(belief: Belief) -> Iterator[tuple[str, str, Known]]:
     """Yield thing, name and value of every field: the robot's own, those of things, and what data ports show."""
     yield from ((AGENT, name, known) for name, known in belief.agent.items())
     for thing, found in belief.things.items():
+        if found.at is not None:
+            yield thing, "at", found.at.known
         yield from ((thing, name, known) for name, known in found.fields.items())
     yield from ((AGENT, name, known) for name, known in belief.readings.items())
