@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        answer = {"request": request["request"]}
+        answer = {"session": request["session"], "request": request["request"]}
         self.say(answer | {"act": act(request["observation"])} if self.path == "/act" else answer)
 
     def say(self, answer):

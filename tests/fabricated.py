@@ -147,6 +147,7 @@ def _write(
         "contract": registered.contract,
         "instances": registered.instances,
         "campaign": registered.campaign,
+        "fidelity": registered.fidelity,
         "policy": f"{policy}: Tested 1",
         "budget": registered.budget,
         "intervention": branch or "none",

@@ -280,6 +280,7 @@ HTTP: dict[str, tuple[str, str]] = {
     "speaks another protocol": (SERVICE, "was lost"),
     "previous": (SERVICE, "Request 3 was answered with the answer to request 2"),
     "next": (SERVICE, "Request 3 was answered with the answer to request 4"),
+    "another session": (SERVICE, "was answered with the answer of session 'another'"),
     "traceback": (SERVICE, "status 500: RuntimeError: CUDA out of memory."),
     "unavailable": (SERVICE, "status 503: The model is gone."),
     "forgets the session": (SERVICE, "status 410"),
@@ -384,6 +385,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.say(answer | {"act": {"noun": "Move", "commands": data}})
         elif fault in ("previous", "next"):
             self.say(json.loads(honest) | {"request": answer["request"] + (1 if fault == "next" else -1)})
+        elif fault == "another session":
+            self.say(json.loads(honest) | {"session": "another"})
         elif fault in SLOW:
             self.dawdle(fault, honest)
         else:

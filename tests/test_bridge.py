@@ -21,6 +21,7 @@ from labference.bench.episode import STATEMENTS
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
 from labference.bridge import CATALOGUE, Bridge, Limits, Terms
+from labference.bridge.seat import LATE_STOPS
 from labference.bridge.tools import ToolError, check
 from labference.motion import grasp_standing, grasp_tube, tube_insertion
 from labference.records.reader import Run, read_run
@@ -554,9 +555,12 @@ def test_a_late_wait_between_statements_counts_at_the_seat_as_it_does_at_the_ben
 
 
 def test_a_limit_ends_an_episode_in_which_every_answer_is_late(start: Start) -> None:
-    bridge = start(replace(BLIND, limits=Limits(calls=1)), replace(PLAN, clock="latency:0.5:0.2", budget=60))
+    bridge = start(replace(BLIND, limits=Limits(calls=1)), replace(PLAN, clock="latency:0.5:0.2"))
     assert "1 calls" in bridge.wait(1.0)["ended"]
     assert bridge.result is not None and bridge.result.status == "scored"
+    assert bridge.result.reason == "interface_failure" and "3 stops in a row" in bridge.result.sentence
+    actions = read_run(bridge.result.path).lines("actions.jsonl")
+    assert [(entry["act"], entry["late"]) for entry in actions] == [("Wait", True), *[("Stop", True)] * LATE_STOPS]
 
 
 # --- the policy behind vla

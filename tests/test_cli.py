@@ -90,7 +90,10 @@ def test_a_wet_task_is_shown_with_all_that_a_system_can_ask_the_bench_for() -> N
         (("weighing-basic", "--policy", "reader", "--fidelity", "fast"), r"--fidelity physics would work\.$"),
         (("ph", "--policy", "secant", "--fidelity", "quick"), r"--fidelity fast or --fidelity physics would work\.$"),
         (("ph", "--policy", "secant", "--instances", "targets:ph7"), r"instances: ph5, ph6, ph9\.$"),
-        (("ph", "--policy", "lab_policies:OddCamera", "--fidelity", "fast"), r"fast laboratory has no camera 'keyhole'; "),
+        (
+            ("ph", "--policy", "lab_policies:OddCamera", "--fidelity", "fast"),
+            r"fast laboratory has no camera 'keyhole'; ",
+        ),
     ],
 )
 def test_what_does_not_fit_a_task_is_refused_with_what_would(
@@ -364,6 +367,17 @@ def test_diagnoses_are_compared_or_refused_by_the_field_that_differs(tmp_path: P
     assert refused.exit_code == 2 and "4 and 5 starts" in sentence(refused)
     nothing = invoke("compare", tmp_path / "nothing")
     assert nothing.exit_code == 2 and "labference diagnose" in sentence(nothing)
+
+
+def test_servers_are_compared_by_what_they_call_themselves(tmp_path: Path) -> None:
+    for name in ("swing", "nudger"):
+        identity = {"transport": "http", "policy": f"http: {name} 1"}
+        write_diagnosis(tmp_path / name, registration(4), lambda *_: Made(), "http", identity)
+    done = invoke("compare", tmp_path / "swing", tmp_path / "nudger")
+    assert done.exit_code == 0, done.output
+    assert "http: swing 1: " in done.output and "http: nudger 1: " in done.output
+    header = next(line for line in done.output.splitlines() if "Quantity" in line)
+    assert "swing" in header and "nudger" in header
 
 
 def test_a_diagnosis_that_is_not_finished_is_scored_as_what_it_is(tmp_path: Path) -> None:

@@ -132,3 +132,32 @@ def test_a_reader_completes_over_every_wire(runs: dict[str, Attempt]) -> None:
     reasons = {attempt.result.reason for attempt in runs.values()}
     assert reasons in ({"completed"}, {"budget"})
     assert all(asdict(attempt.result)["status"] == "scored" for attempt in runs.values())
+
+
+def test_what_the_bench_is_asked_to_carry_out_is_the_same_over_every_wire(tmp_path: Path) -> None:
+    wet = Laboratory("ph", fidelity="fast")
+    server = Server(partial(make_policy, "act"), "127.0.0.1", 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    over = {
+        "here": ("act", "in-process"),
+        "process": ("act", "process"),
+        "http-json": (f"{server.address}?format=json", "in-process"),
+        "http-msgpack": (f"{server.address}?format=msgpack", "in-process"),
+    }
+    paths: dict[str, Path] = {}
+    try:
+        for wire, (policy, transport) in over.items():
+            plan = Plan("ph", policy, 1, 5, transport=transport, fidelity="fast")
+            paths[wire] = wet.attempt(plan, 0, tmp_path / wire).path
+    finally:
+        process.dismiss()
+        server.shutdown()
+        server.server_close()
+    poured = [entry for entry in read_run(paths["here"]).lines(folder.ACTIONS) if entry["act"] == "Perform"]
+    assert any(entry["operation"]["kind"] == "pour" for entry in poured)
+    timeless = [{name: value for name, value in entry.items() if name != "seconds"} for entry in poured]
+    for wire in WIRES:
+        for name in SAME:
+            assert present(paths["here"] / name) == present(paths[wire] / name), (wire, name)
+        acts = [entry for entry in read_run(paths[wire]).lines(folder.ACTIONS) if entry["act"] == "Perform"]
+        assert [{name: value for name, value in entry.items() if name != "seconds"} for entry in acts] == timeless

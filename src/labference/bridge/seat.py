@@ -16,6 +16,8 @@ from .tools import ToolError
 
 GLANCE_S = 0.05
 """Time after which fresh frames are there [s]: one control period."""
+LATE_STOPS = 3
+"""Stops of one agent in a row that may be late; a stop is answered at once, so that evidence rarely comes between."""
 
 
 class Over(Exception):
@@ -81,9 +83,16 @@ class Seat:
         raise ToolError("That came too late to be carried out; call finish again.", bad=False)
 
     def stop(self) -> None:
-        """Declare the task finished, again where the clock called it late, until the episode has ended."""
-        while self.session.answer(Stop()) is not None:
-            pass
+        """Declare the task finished for an agent that has used up a limit, again where new evidence made that late.
+
+        Where the clock calls every stop late, no answer of this agent can be carried out: an interface failure, so that
+        the bench is not asked until the budget is gone.
+        """
+        for _ in range(LATE_STOPS):
+            if self.session.answer(Stop()) is None:
+                return
+        sentence = f"{LATE_STOPS} stops in a row came later than the clock allows."
+        self.session.fail(Refusal("too_many", sentence))
 
     def _take(self, observation: Observation) -> None:
         self.observation = observation

@@ -122,7 +122,7 @@ def compare(
         systems = [findings(found) for found in diagnoses]
         console.print(numbers_table(systems))
         for system in systems:
-            console.print(f"{system.diagnosis.policy}: {' '.join(sentences(system))}", markup=False, highlight=False)
+            console.print(f"{system.diagnosis.system}: {' '.join(sentences(system))}", markup=False, highlight=False)
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:

@@ -141,7 +141,7 @@ def numbers(systems: Sequence[Findings]) -> tuple[Section, ...]:
 
 def labels(systems: Sequence[Findings]) -> list[str]:
     """Return the names of the tested systems, told apart."""
-    return phrases.distinct([(found.diagnosis.policy, found.diagnosis.path) for found in systems])
+    return phrases.distinct([(found.diagnosis.system, found.diagnosis.path) for found in systems])
 
 
 def conditions(diagnosis: Diagnosis) -> dict[str, str]:

@@ -64,7 +64,7 @@ def answers_table(found: Findings) -> Table:
     """Return the table that answers where a system fails, and what would help."""
     table = plain_table(caption=ANSWERED)
     registered = found.diagnosis.registration
-    title = f"{found.diagnosis.policy}, {registered.task}, {len(registered.starts)} {registered.split} starts"
+    title = f"{found.diagnosis.system}, {registered.task}, {len(registered.starts)} {registered.split} starts"
     table.title, table.title_justify = Text(title), "left"
     table.add_column("Interface: own test", width=22, overflow="fold")
     table.add_column("Support", width=11)

@@ -37,6 +37,12 @@ class Diagnosis:
     branches: dict[tuple[str, int], Branch]
 
     @property
+    def system(self) -> str:
+        """Return what the tested system is called: a server by what it declared, once a branch is scored."""
+        identity = self.identity
+        return str(identity["policy"]) if identity.get("transport") == self.policy else self.policy
+
+    @property
     def supports(self) -> tuple[str, ...]:
         """Return the registered support conditions without the base."""
         return tuple(support for support in self.registration.branches if support != BASE)

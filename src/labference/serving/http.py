@@ -194,15 +194,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._fail(BAD, "malformed", f"The request is malformed: {error}", form)
         else:
-            self._answer(form, number, call)
+            self._answer(form, {"session": session, "request": number}, call)
 
-    def _answer(self, form: Format, number: int, call: Callable[[], object]) -> None:
+    def _answer(self, form: Format, echoed: dict[str, object], call: Callable[[], object]) -> None:
         """Carry out a call, and say how it ended."""
 
         def write() -> bytes:
             found = call()
             act = {} if found is None else {"act": to_plain(found, binary=form.binary)}
-            return form.write({"request": number, **act})
+            return form.write({**echoed, **act})
 
         ended = outcome(self.server.capabilities.name, write)
         if ended[0] == RETURNED and len(ended[1]) > LARGEST_FRAME:

@@ -120,6 +120,13 @@ class Served:
         if number != self._request:
             self._exchange.close()
             raise ServiceFault(f"Request {self._request} was answered with the answer to request {number}.")
+        session = found.get("session", self._session)
+        if session != self._session:
+            self._exchange.close()
+            raise ServiceFault(
+                f"Request {self._request} of session {self._session!r} was answered with the answer of session "
+                f"{str(session)[:40]!r}."
+            )
         return found
 
 
