@@ -161,6 +161,11 @@ def test_the_page_tells_belief_proposals_rulings_and_memory() -> None:
         assert words in " ".join(text.split()), words
 
 
+def test_each_field_that_changed_says_where_and_when_it_is_from() -> None:
+    page = parse(render(study(), ""))
+    assert {"robot feedback, of 70 s", "data port, of 200 s"} <= {each.get("title") for _, each in page.tags}
+
+
 # --- pictures
 
 

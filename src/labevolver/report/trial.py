@@ -44,7 +44,8 @@ class Row:
     action: str
     exception: Stopped | None
     follows: tuple[str, ...]
-    learned: tuple[str, ...]
+    learned: tuple[tuple[str, str], ...]
+    """Fields with their values, and where and when each is from."""
     lost: tuple[str, ...]
 
 
@@ -120,7 +121,9 @@ def _rows(moves: Iterable[Moved]) -> Iterator[Row]:
                 continue
             if before is None or (change.value, change.stale) != (before.value, before.stale):
                 news.append(change)
-        learned = tuple(f"{each.name} = {shown(each)}" for each in news if not each.stale)
+        learned = tuple(
+            (f"{each.name} = {shown(each)}", f"{each.source}, of {each.time:.0f} s") for each in news if not each.stale
+        )
         yield Row(move.time, move.intent, move.action, move.exception, move.follows, learned, tuple(_lost(news)))
 
 
