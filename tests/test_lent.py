@@ -22,7 +22,7 @@ from labference.policies.damaged_wet import (
     SeesNothingOnThePan,
     TakesAcidFirst,
 )
-from labference.policies.lent import Lent, work
+from labference.policies.lent import Hand, Lent, work
 from labference.policies.pouring_pd import Pouring
 from labference.policies.titrating import Titrating, Wanted
 from labference.records.reader import read_run
@@ -196,6 +196,19 @@ def test_what_the_meter_shows_in_the_rinse_beaker_is_no_reading() -> None:
     parts.done(Operation("rinse_probe", "probe", "rinse"), {})
     facts = parts.look(shown(balance=60.0, meter_pH=6.9, meter_EC=2.0, meter_T=25.0))
     assert Fact("pH", 7.7) in facts and Fact("rinsed", True) in facts
+
+
+def test_an_opening_tells_something_after_a_grasp_and_nothing_after_a_release() -> None:
+    """Hands that open no further than they need to leave a tube standing, and are empty."""
+    hand, close, wide = Hand(), shown(opening=0.03), shown()
+    assert hand.facts(close) == () and hand.facts(wide) == (Fact("hand", "empty"),)
+    hand.took(Operation("pick", "acid", "rack"))
+    assert hand.facts(close) == (Fact("hand", "acid"),) and hand.facts(wide) == (Fact("hand", "empty"),)
+    for done in (Operation("pour", "acid", "beaker"), Operation("stir", "rod", "beaker")):
+        hand.took(done)
+        assert hand.facts(close) == (Fact("hand", "acid"),)
+    hand.took(Operation("place", "acid", "rack"))
+    assert hand.facts(close) == (Fact("hand", "empty"),)
 
 
 # --- damaged on purpose: each is the sound one but for one part

@@ -121,21 +121,26 @@ class Lent(Performing):
 
 
 class Hand:
-    """What the fingers hold: how far the gripper is open says whether, the last grasp says what."""
+    """What the fingers hold: after a grasp, how far the gripper is open says whether, and the grasp says what.
+
+    After something was put back it says nothing: hands may open no further than they need to.
+    """
 
     def __init__(self) -> None:
-        self._taken = ""
+        self._taken: str | None = None
 
     def took(self, operation: Operation) -> None:
-        """Remember what a grasp was for."""
+        """Remember what a grasp was for, and that nothing is held once it was put back."""
         if operation.kind in ("pick", "take_probe"):
             self._taken = operation.item
+        elif operation.kind in ("place", "return_probe") or (operation.kind == "stir" and self._taken is None):
+            self._taken = ""
 
     def facts(self, observation: Observation) -> tuple[Fact, ...]:
-        """Return what is held, nothing where something is and it cannot be known what."""
-        if observation.senses.robot.opening >= HOLDS_M:
+        """Return what is held, nothing where something may be and it cannot be known what."""
+        if self._taken == "" or observation.senses.robot.opening >= HOLDS_M:
             return (Fact("hand", "empty"),)
-        return (Fact("hand", self._taken),) if self._taken else ()
+        return () if self._taken is None else (Fact("hand", self._taken),)
 
 
 def stable(observation: Observation, port: str) -> float | None:
