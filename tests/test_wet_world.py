@@ -134,6 +134,12 @@ def test_a_tared_balance_weighs_what_is_added(day: Station):
     assert day.said["weigh"].senses.readings[0].value == pytest.approx(max(liquid) - liquid[0], abs=0.15)
 
 
+def test_how_far_the_hand_is_open_says_whether_it_holds_something(day: Station):
+    opening = {kind: seen.senses.robot.opening for kind, seen in day.said.items()}
+    assert all(0.01 < opening[kind] < 0.05 for kind in ("pick", "pour", "take_probe", "measure", "rinse_probe"))
+    assert all(opening[kind] > 0.07 for kind in ("tare", "place", "stir", "return_probe", "finish"))
+
+
 def test_nothing_is_lost_in_a_day(day: Station):
     assert abs(day.world._wet.plumbing.total - day.total) < 1e-12  # 1e-9 g
 

@@ -141,7 +141,9 @@ class WetHands:
         return picked.observation
 
     def _place(self, observation: Observation) -> Script[Observation]:
-        """Put back what is held where such things stand: tubes into the nearest free hole of the rack."""
+        """Put back what is held where such things stand, tubes into the nearest free hole of the rack, and open wide:
+        how far the fingers are apart says whether they hold something.
+        """
         item = self.held
         spot = self._free_hole() if item and _holder(item) == RACK else self._socket(_holder(item)) if item else None
         if spot is None:
@@ -149,7 +151,7 @@ class WetHands:
         (x, y, z), yaw = spot
         at = put_back(_kind(item), (x, y, z), yaw, self._hangs(item, yaw))
         observation = yield from place_side(self._arm, observation, at)
-        return (yield from wait(observation, AT_REST_S))
+        return (yield from grip(self._arm, observation, STROKE, AT_REST_S))
 
     def _pour(self, observation: Observation, vessel: str, given: Mapping[str, float]) -> Script[Observation]:
         item = self.held

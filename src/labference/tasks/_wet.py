@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 
-from labference.truth.contract import Defaults
+from labference.truth.contract import Defaults, Recogniser
 from labference.truth.events import (
     Approached,
     Disturbed,
@@ -36,6 +36,8 @@ from labference.truth.filling import Filling, WetSetup
 from labference.truth.geometry import Region, Round, Shape
 from labference.truth.identity import Seeds
 from labference.truth.measurement import HAND, ITEM, LEFT, RIGHT, Block, Channels, Pose
+from labference.truth.put_back import PutBack
+from labference.truth.sockets import Sockets
 from labference.truth.watch import low_motion, touched_by_robot
 from labference.truth.wetware import Opening, Wetware
 from labference.wire import Operation, Setting
@@ -43,8 +45,14 @@ from labference.wire.glassware import (
     BEAKER_HEIGHT,
     BEAKER_RADIUS,
     BEAKER_WALL,
+    HOLDER_FLOOR,
+    HOLDER_HEIGHT,
     PROBE_HANDLE,
     PROBE_LENGTH,
+    RACK_FLOOR,
+    RACK_HEIGHT,
+    RACK_PITCH,
+    RACK_PLACES,
     RINSE_FLOOR,
     ROD_HANDLE,
     ROD_LENGTH,
@@ -52,6 +60,7 @@ from labference.wire.glassware import (
     TUBE_LENGTH,
     TUBE_RADIUS,
     TUBE_WALL,
+    tube_place,
 )
 from labference.wire.wetlab import SETTINGS
 from labference.world.parts.balance import Balance
@@ -112,7 +121,7 @@ class Bench:
 
     located   confirmed place of each item
     grasped   items between the fingers that nothing has lifted yet; `held` those in the air
-    busy      the operation that the bench's hands carry out
+    busy      the operation that the bench's hands carry out; `lent` says whether they were asked for anything yet
     done      the operation whose effect was confirmed last, since hands were lent or things were taken
     attempts  operations that have ended
     shown     what the balance shows [g], read; None while it does not stay
@@ -123,6 +132,7 @@ class Bench:
     grasped: frozenset[str] = frozenset()
     held: str = ""
     busy: Operation | None = None
+    lent: bool = False
     done: Operation | None = None
     attempts: int = 0
     shown: float | None = None
@@ -136,7 +146,7 @@ def advance(state: B, event: Event) -> B:
     """Return what of the bench is confirmed after an event."""
     match event:
         case Performed():
-            return replace(state, busy=event.operation, done=None)
+            return replace(state, busy=event.operation, lent=True, done=None)
         case Finished():
             return replace(state, busy=None, attempts=state.attempts + 1)
         case Grasped():
@@ -266,9 +276,28 @@ class WetBench(Defaults):
         )
         return Wetware(vessels, ((METER, PROBE),), (ROD,), (RINSE,))
 
+    def recognisers(self, channels: Channels) -> tuple[Recogniser, ...]:
+        """Return what tells that a held thing is put back."""
+        homes = dict.fromkeys(self.tubes, _sockets(RACK, [tube_place(place) for place in range(RACK_PLACES)]))
+        homes |= {PROBE: _sockets(PROBE_HOLDER), ROD: _sockets(ROD_HOLDER)}
+        return (PutBack(homes, channels),)
+
     def chosen(self, state: Bench, event: Grasped | Entered | Approached) -> Operation | None:
-        """A grasp takes an item from where it stands."""
-        return _taking(event.item) if isinstance(event, Grasped) and not state.held else None
+        """A grasp takes an item from where it stands; what is held and enters its holder is put back."""
+        match event:
+            case Grasped() if not state.held:
+                return _taking(event.item)
+            case Entered() if event.item == state.held:
+                return _putting(event.item)
+            case _:
+                return None
+
+    def unread(self, state: Bench) -> frozenset[Operation]:
+        """Return what is legal while the balance shows nothing that stays.
+
+        Who has asked the bench for anything can ask it to weigh; own hands wait.
+        """
+        return frozenset({WEIGH if state.lent else WAIT})
 
     def directed(self, state: Bench, event: Tilted | Immersed) -> Operation | None:
         """A tube that leans pours, a probe that is dipped measures or is rinsed."""
@@ -308,6 +337,13 @@ class WetBench(Defaults):
         wanted = np.array([RESTS.index(home) for _, home in self.homes()])
         at_rest = low_motion(block).all(axis=1) & ~touched_by_robot(block).any(axis=1)
         return np.asarray((place == wanted).all(axis=1) & at_rest)
+
+
+def _sockets(holder: str, mouths: Sequence[tuple[float, float]] = ((0.0, 0.0),)) -> Sockets:
+    """Return the holes of the rack, or the one of a holder."""
+    height, floor = (RACK_HEIGHT, RACK_FLOOR) if holder == RACK else (HOLDER_HEIGHT, HOLDER_FLOOR)
+    names = (holder,) * len(mouths)
+    return Sockets(holder, holder, names, tuple(mouths), height, height - floor, 0.0, RACK_PITCH, TUBE_RADIUS)
 
 
 @lru_cache(maxsize=4)

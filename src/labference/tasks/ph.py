@@ -37,7 +37,6 @@ from ._wet import (
     STOP,
     TAKE_PROBE,
     WAIT,
-    WEIGH,
     Bench,
     WetBench,
     advance,
@@ -265,7 +264,7 @@ class Regulation(WetBench):
         if self._reached(state):
             return frozenset({STOP})
         if state.shown is None:
-            return frozenset({WEIGH})
+            return self.unread(state)
         return frozenset(pick(tube) for tube in self._useful(state))
 
     def _probe(self, state: State) -> Operation:

@@ -29,7 +29,6 @@ from ._wet import (
     STOP,
     TARE,
     WAIT,
-    WEIGH,
     Bench,
     WetBench,
     advance,
@@ -170,7 +169,7 @@ class PouringTask(WetBench):
         if state.busy is not None or state.grasped:
             return frozenset({WAIT})
         if state.shown is None:
-            return frozenset({WEIGH})
+            return self.unread(state)
         if not state.zeroed:
             return frozenset({place(self.tube) if state.held else TARE})
         missing = state.amount - state.shown
@@ -186,7 +185,7 @@ class PouringTask(WetBench):
 
     def evidence(self, state: State) -> tuple[object, ...] | None:
         """Return what is in the hand, what the balance shows, and how many operations have ended."""
-        if state.busy is not None or state.grasped:
+        if state.busy is not None or state.grasped or (state.shown is None and not state.lent):
             return None
         return (state.held, state.shown, state.located, state.attempts)
 

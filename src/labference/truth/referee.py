@@ -376,7 +376,8 @@ class Referee:
             if self.contract.achieved(self.state, attempt.operation):
                 del self._attempted[item]
                 self._confirm(tick, attempt)
-                if self.current is not None:
+                # The balance may have been read before the last drop counted: what that opened is not concluded by it.
+                if self.current is not None and self.current.id == attempt.opportunity:
                     self.current.concluded = True
 
     def _note_repetition(self, tick: int, item: str, operation: Operation) -> None:
