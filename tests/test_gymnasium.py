@@ -374,3 +374,90 @@ def test_the_search_for_leaks_finds_what_is_planted(make: Callable[..., Laborato
     ):
         assert evaluator.leaks(planted, path, "weighing-basic"), planted
     assert not evaluator.leaks(seen, path, "weighing-basic")
+
+
+# --- operations
+
+POURING = {
+    "name": "labference/PouringWater-v1",
+    "action": "perform",
+    "fidelity": "fast",
+    "readings": True,
+    "budget": None,
+}
+
+
+def test_the_bench_pours_for_whoever_asks_for_operations(make: Callable[..., LaboratoryEnv], tmp_path: Path) -> None:
+    env = make(**POURING, out=str(tmp_path))
+    words = env.operations
+    assert words is not None
+    seen, info = env.reset(seed=0, options={"instance": "table-1"})
+    assert env.observation_space.contains(seen)
+    ended = False
+    for action in (
+        words.action("pick", "water", "rack"),
+        words.action("pour", "water", "beaker", amount_g=20.0, pre_stop=0.25),
+        words.action("place", "water", "rack"),
+        words.action("stop"),
+    ):
+        assert not ended and env.action_space.contains(action)
+        seen, reward, terminated, truncated, info = env.step(action)
+        ended = terminated or truncated
+    assert seen["readings"]["balance"][0] == pytest.approx(20.0, abs=0.3)
+    assert (info["ended"], reward, terminated) == ("completed", 1.0, True)
+    (run,) = runs(tmp_path)
+    assert audit(run).difference is None
+    identity = read_run(run).run["identity"]
+    assert (identity["hands"], identity["fidelity"]) == ("bench", "fast")
+
+
+def test_numbers_that_are_no_number_take_their_defaults(make: Callable[..., LaboratoryEnv], tmp_path: Path) -> None:
+    env = make(**POURING, out=str(tmp_path))
+    words = env.operations
+    assert words is not None
+    env.reset(seed=0)
+    env.step(words.action("pour", "water", "beaker") | {"parameters": np.full(len(words.settings), np.nan)})
+    env.step(words.action("stop"))
+    (run,) = runs(tmp_path)
+    poured = next(entry for entry in read_run(run).lines(folder.ACTIONS) if entry["operation"]["kind"] == "pour")
+    assert [entry["value"] for entry in poured["content"]] == [s.default for s in words.settings if s.kind == "pour"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"kind": 99}, "Operation kind 'number 99' is unknown; use 'pick', "),
+        ({"parameters": np.full(7, 1e3)}, "works."),
+        ({"parameters": np.zeros(2)}, "is no act"),
+        ({"item": None}, "is no act"),
+    ],
+)
+def test_an_operation_that_is_none_is_an_interface_failure(
+    make: Callable[..., LaboratoryEnv], changed: dict[str, Any], said: str
+) -> None:
+    env = make(**POURING)
+    words = env.operations
+    assert words is not None and len(words.settings) == 7
+    env.reset(seed=0)
+    *_, terminated, truncated, info = env.step(words.action("pour", "water", "beaker") | changed)
+    assert (info["ended"], terminated, truncated) == ("interface_failure", True, False)
+    assert said in info["sentence"]
+
+
+@pytest.mark.parametrize("options", [{"action": "perform"}, {"fidelity": "fast"}])
+def test_hands_that_are_not_there_are_refused_with_what_is(
+    make: Callable[..., LaboratoryEnv], options: dict[str, Any]
+) -> None:
+    with pytest.raises(PlanError, match="would work"):
+        make(**options)
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized space:UserWarning")
+def test_the_operations_keep_the_contract_of_gymnasium(make: Callable[..., LaboratoryEnv]) -> None:
+    check_env(make(**POURING | {"budget": 400}), skip_render_check=True)
+    words = make(**POURING).operations
+    assert words is not None
+    with pytest.raises(PlanError, match="There is no item 'wine'; 'water', 'beaker' would work"):
+        words.action("pick", "wine")
+    with pytest.raises(PlanError, match="There is no parameter 'seconds'; 'amount_g', "):
+        words.action("pour", "water", "beaker", seconds=1.0)

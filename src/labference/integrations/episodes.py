@@ -57,7 +57,7 @@ class Episodes:
         self.plan = replace(plan, policy=f"{system}{EXPOSED}" if exposed else system)
         self.capabilities = replace(capabilities, actions=(plan.action,))
         self.spec: ActionSpec = PROFILES[plan.action]
-        self.laboratory: Laboratory = Laboratory(plan.task, plan.render)
+        self.laboratory: Laboratory = Laboratory(plan.task, plan.render, plan.fidelity)
         for camera in capabilities.cameras:
             if camera not in self.laboratory.world.cameras:
                 there = ", ".join(self.laboratory.world.cameras)

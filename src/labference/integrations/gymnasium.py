@@ -19,11 +19,13 @@ from gymnasium.error import ResetNeeded
 
 from labference.bench.plan import Plan
 from labference.tasks import all_tasks, find_task
-from labference.truth.identity import PlanError
+from labference.truth.draw import draw
+from labference.truth.identity import FAST, PHYSICS, PlanError
 from labference.truth.measurement import QUANTITIES
 from labference.wire import PROFILES, Capabilities, Observation
 
 from .episodes import Episodes, commands
+from .performing import PERFORM, Operations
 from .views import view
 
 OPTIONS = ("index", "instance", "policy_seed", "record")
@@ -43,11 +45,13 @@ SEEDS = 2**31
 COMPLETED = "completed"
 
 
-class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
+class LaboratoryEnv(gymnasium.Env[dict[str, Any], Any]):
     """One laboratory bench.
 
     task               name of a task, or `module:TASKS/name`
-    action             action profile: "joint" (8,) absolute targets, or "end_effector" (7,) increments
+    action             action profile: "joint" (8,) absolute targets, or "end_effector" (7,) increments; or "perform",
+                       an operation that the bench carries out with its own hands, where it does (`operations`)
+    fidelity           "physics", with the simulated arm, or "fast", for "perform" and without cameras
     cameras            names of the cameras in the observation; none renders nothing and is fast
     depth, readings    whether depth with calibration, and the instruments' data ports, are observed as well
     commands_per_step  control periods per step; more than 1 makes an action of shape (n, size), and new evidence
@@ -85,16 +89,27 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         rendering: str = "fast",
         tool: str = "gymnasium",
         render_mode: str | None = None,
+        fidelity: str = PHYSICS,
     ) -> None:
-        capabilities = Capabilities(policy, version, cameras=tuple(cameras), depth=depth, readings=readings)
-        plan = Plan(task, tool, 1, action=action, render=rendering, budget=budget)
+        performs = action == PERFORM
+        self.operations = _operations(task, commands_per_step) if performs else None
+        if fidelity == FAST and (not performs or render_mode is not None):
+            asked = f"action {action!r}" if not performs else f"render_mode {render_mode!r}"
+            raise PlanError(f"The fast laboratory has no arm and no camera for {asked}; action 'perform' would work.")
+        capabilities = Capabilities(
+            policy, version, cameras=tuple(cameras), depth=depth, readings=readings, performs=performs
+        )
+        profile = "joint" if performs else action
+        plan = Plan(task, tool, 1, action=profile, render=rendering, budget=budget, fidelity=fidelity)
         self._episodes = Episodes(plan, capabilities, out, episodes, exposed=expose_evaluator)
         self._exposed = expose_evaluator
         self._campaign: int | None = None
         self._next = 0
         self._observation: Observation | None = None
         self.render_mode = render_mode
-        self.action_space = action_space(action, commands_per_step)
+        self.action_space: spaces.Space[Any] = (
+            action_space(action, commands_per_step) if self.operations is None else self.operations.space()
+        )
         self.observation_space: spaces.Dict = observation_space(self._episodes)
 
     @property
@@ -125,11 +140,13 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             self._next = index + 1
         return self._shown(), self._info()
 
-    def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action; what cannot be admitted ends the episode as an interface failure."""
         if self._observation is None or self._episodes.result is not None:
             raise ResetNeeded("No episode is under way; call reset() first.")
-        found = self._episodes.answer(commands(action, self._episodes.spec))
+        operations = self.operations
+        act = commands(action, self._episodes.spec) if operations is None else operations.act(action)
+        found = self._episodes.answer(act)
         if found is not None:
             self._observation = found
             return self._shown(), 0.0, False, False, self._info()
@@ -174,6 +191,14 @@ class LaboratoryEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     def _verdict(self) -> dict[str, Any]:
         scores = self._episodes.scores
         return {} if scores is None else dict(scores["verdict"])
+
+
+def _operations(task: str, commands_per_step: int) -> Operations:
+    """Return the operations of a task, one a step."""
+    if commands_per_step != 1:
+        raise PlanError(f"A step of {commands_per_step} operations is none; 1 would work.")
+    contract = find_task(task)
+    return Operations(task, contract.goal(draw(contract, 0, 0)[0]))
 
 
 def _whole(name: str, value: object) -> int:
