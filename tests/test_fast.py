@@ -23,6 +23,7 @@ from labference.score.audit import audit
 from labference.tasks import all_tasks, find_task
 from labference.truth.contract import cells_of, ports_of, read_cells, read_ports
 from labference.truth.draw import draw, lay_out
+from labference.truth.events import Transferred
 from labference.truth.identity import FAST, PlanError
 from labference.truth.measurement import Block, SensorFault
 from labference.truth.referee import Referee
@@ -193,21 +194,6 @@ def test_a_block_begins_with_what_the_last_one_left() -> None:
         assert np.array_equal(first.pose[0], shown.pose[0]) and np.array_equal(first.opening[0], shown.opening[0])
 
 
-def test_a_block_says_for_how_long_nothing_has_flowed() -> None:
-    """Cut tick by tick, the same pour shows when its last drop landed."""
-    ends = []
-    for longest in (LONGEST, 1):
-        world, _ = prepared("pouring-water")
-        world.longest = longest
-        blocks = carry_out(world, "pick", "water")
-        blocks = carry_out(world, "pour", "water", "beaker", amount_g=15.0)
-        masses = [blocks[0].liquid, *(block.liquid for block in blocks)]
-        changed = [block for block, before in zip(blocks, masses, strict=False) if (block.liquid != before).any()]
-        ends.append(changed[-1].end - changed[-1].still)
-        assert all(0 <= block.still <= block.ticks for block in blocks)
-    assert ends[0] == ends[1]
-
-
 def test_a_dipped_meter_reads_a_new_sample_wherever_its_liquid_changes() -> None:
     """One sample stands for a block: no longer than a liquid stays as it is, nor across an exchange with the air."""
     shown = []
@@ -289,6 +275,23 @@ def test_events_do_not_depend_on_how_time_without_change_is_cut() -> None:
     names = {type(event).__name__ for event in whole}
     assert names >= {"Tared", "Weighed", "Tilted", "Transferred", "Stirred", "Immersed", "Withdrawn", "Rinsed"}
     assert names >= {"Measured", "Grasped", "Lifted", "Released", "Settled"}
+
+
+def test_a_flow_ends_at_the_same_tick_however_long_blocks_are() -> None:
+    contract = find_task("pouring-water")
+    instance, seeds = draw(contract, 0, 0)
+    setup = lay_out(contract, instance, seeds)
+    told = []
+    for longest in (LONGEST, 1):
+        world = FastWorld(contract.parts())
+        world.longest = longest
+        blocks = [world.prepare(setup), *carry_out(world, "pick", "water")]
+        blocks += carry_out(world, "pour", "water", "beaker", amount_g=15.0)
+        blocks += carry_out(world, "place", "water")
+        assert all(0 <= block.still <= block.ticks for block in blocks)
+        history = judged(contract, instance, setup, world, blocks)
+        told.append([event for event in history if isinstance(event, Transferred)])
+    assert told[0] == told[1] and len(told[0]) == 1
 
 
 # --- operations that the bench carries out
