@@ -68,6 +68,7 @@ bench: setup
 	$(BIN)/python benchmarks/run.py $(BENCH)
 	$(BIN)/python benchmarks/wires.py
 	$(BIN)/python benchmarks/fidelities.py
+	$(BIN)/python benchmarks/alfworld.py
 	$(BIN)/python benchmarks/wet_controllers.py --episodes 3
 	$(BIN)/python benchmarks/wet_skills.py --trials 2
 	$(BIN)/python benchmarks/wet_pours.py --pours 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -222,3 +223,29 @@ def test_a_study_of_an_older_version_is_not_gone_on_with(tmp_path: Path) -> None
     path.write_text(json.dumps({**record, "lessons": "alfworld-lessons 1"}))
     with pytest.raises(StudyError, match="another lessons; choose another --out"):
         study(plan, OWN, tmp_path, done=quiet)
+
+
+def test_a_split_that_is_not_asked_for_need_not_be_there(tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    (data / "valid_unseen.jsonl.xz").write_bytes((OWN / "valid_unseen.jsonl.xz").read_bytes())
+    asked = ["experiment", "alfworld", "--data", str(data), "--out", str(out), "--methods", "react", "--workers", "1"]
+    result = CliRunner().invoke(app, [*asked, "--stream", "0", "--unseen", "2"])
+    assert result.exit_code == 0, result.output
+    assert len(rows(out / "react.jsonl")) == 2
+    result = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "other")])
+    assert result.exit_code == 2
+    assert "There is no split 'train'; there are valid_unseen." in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"nothing", "cannot be read"), (lzma.compress(b'{"id": "pick_and_place_simple-A/b"}\n'), "is no game")],
+)
+def test_a_bundle_that_is_broken_is_said_in_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
+    for split in ("train", "valid_unseen"):
+        (tmp_path / f"{split}.jsonl.xz").write_bytes(content)
+    asked = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "react", "--workers", "1"]
+    result = CliRunner().invoke(app, ["experiment", "alfworld", *asked])
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())

@@ -71,9 +71,12 @@ class Plan:
 
 def order(library: Library, plan: Plan) -> dict[Phase, list[str]]:
     """Return the ids of the tasks: train ids sorted, then shuffled by the seed; valid_unseen ids sorted."""
-    stream = library.ids("train")
+    stream = library.ids("train") if plan.stream else []
     random.Random(plan.seed).shuffle(stream)
-    return {"train": stream[: plan.stream], "valid_unseen": library.ids("valid_unseen")[: plan.unseen]}
+    return {
+        "train": stream[: plan.stream],
+        "valid_unseen": library.ids("valid_unseen")[: plan.unseen] if plan.unseen else [],
+    }
 
 
 def study(
@@ -142,7 +145,7 @@ def run_method(name: str, plan: Plan, data: Path | None, out: Path, mind: Mind |
         for phase in PHASES:
             todo = ids[phase][sum(row.phase == phase for row in before) :]
             first = len(ids[phase]) - len(todo)
-            for index, game in enumerate(library.games(phase, todo), first):
+            for index, game in enumerate(library.games(phase, todo) if todo else (), first):
                 append(path, trial(name, plan, memory, game, phase, index, mind))
 
 

@@ -21,7 +21,7 @@ from labevolver.experiments.alfworld_compare import (
     load,
     spread_table,
 )
-from labevolver.experiments.alfworld_methods import METHODS
+from labevolver.experiments.alfworld_methods import BANK, METHODS
 from labevolver.experiments.alfworld_plots import draw, draw_minds
 from labevolver.experiments.alfworld_rows import Row
 from labevolver.experiments.alfworld_tables import main_table, memory_table, type_table
@@ -67,7 +67,7 @@ def run_studies(
             _show(results, plan, library.name, folder, quiet=bool(seeds))
     if seeds:
         _show_compared([load(out / f"seed-{seed}") for seed in seeds], out)
-    else:
+    elif any(out.glob(f"*/{BANK}")):
         console.print(f"page: {write_page(out)}", markup=False, highlight=False, soft_wrap=True)
 
 
