@@ -18,7 +18,11 @@ RINGS = (1.0, 0.8, 1.2)
 """Radii of the ring, and of what it is brighter than inside and outside, over that of a beaker."""
 BRIGHTER = 3.0
 """How much brighter the rim is than what is around it, of 255."""
-CLEAR = 0.65
+MOST = 12.0
+"""Brightness over which a place of the ring counts no more, of 255."""
+TRIES, APART = 6, 0.007
+"""How many places are looked at closely, and their distance from each other [m]."""
+CLEAR = 0.75
 """Share of the rim that has to be seen."""
 
 
@@ -32,13 +36,36 @@ class Glass(NamedTuple):
 def find_beaker(frame: Frame, height: float, centre: tuple[float, float], reach: float) -> Glass | None:
     """Return the beaker that stands at `height`, within `reach` of `centre` [m], or None where none is seen to."""
     grey = cv2.cvtColor(frame.rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    spot = np.array(centre)
-    for step, within in ((COARSE, reach), (FINE, COARSE), (FINEST, FINE)):
+    top = height + BEAKER_HEIGHT
+    places = _grid(np.array(centre), COARSE, reach)
+    tries = [_refined(frame, grey, spot, top) for spot in _likeliest(places, _worth(frame, grey, places, top))]
+    best = max(tries, key=lambda each: each.seen)
+    return best if best.seen >= CLEAR else None
+
+
+def _likeliest(places: np.ndarray, worth: np.ndarray) -> list[np.ndarray]:
+    """Return the best of `places` (n, 2), each apart from those before."""
+    chosen: list[np.ndarray] = []
+    for index in np.argsort(-worth):
+        if all(np.hypot(*(places[index] - other)) >= APART for other in chosen):
+            chosen.append(places[index])
+        if len(chosen) == TRIES:
+            break
+    return chosen
+
+
+def _refined(frame: Frame, grey: np.ndarray, spot: np.ndarray, top: float) -> Glass:
+    """Return the beaker nearby whose rim has most contrast: without a limit, which would flatten the peak."""
+    for step, within in ((FINE, COARSE), (FINEST, FINE)):
         places = _grid(spot, step, within)
-        contrast = _contrasts(frame, grey, places, height + BEAKER_HEIGHT)
-        spot = places[int(np.argmax(contrast.mean(axis=1)))]
-    seen = float((_contrasts(frame, grey, spot[None], height + BEAKER_HEIGHT)[0] > BRIGHTER).mean())
-    return Glass((float(spot[0]), float(spot[1])), seen) if seen >= CLEAR else None
+        spot = places[int(np.argmax(_contrasts(frame, grey, places, top).mean(axis=1)))]
+    seen = float((_contrasts(frame, grey, spot[None], top)[0] > BRIGHTER).mean())
+    return Glass((float(spot[0]), float(spot[1])), seen)
+
+
+def _worth(frame: Frame, grey: np.ndarray, places: np.ndarray, top: float) -> np.ndarray:
+    """Return how much of a ring is bright (n,): a part that is very bright, like an edge of the balance, is no more."""
+    return np.asarray(np.clip(_contrasts(frame, grey, places, top), -MOST, MOST).mean(axis=1))
 
 
 def _grid(centre: np.ndarray, step: float, within: float) -> np.ndarray:
