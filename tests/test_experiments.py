@@ -209,6 +209,7 @@ def test_the_recording_that_ships_is_of_the_stand_in_and_needs_no_connection(tmp
     again = "; python benchmarks/record_stand_in.py makes it anew where prompts have changed"
     assert ran.exit_code == 0, ran.output + again
     rows = [line.split() for line in ran.stdout.splitlines() if line[:5].strip().isdigit()]
+    assert "scripted-stand-in, which is no language model, proposes and reflects." in ran.stdout
     assert [row[1] for row in rows] == ["yes", "yes"]
     assert int(rows[1][3]) < int(rows[0][3]), "intercepts"
     assert all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows), "requests and tokens"

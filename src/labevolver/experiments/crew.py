@@ -97,6 +97,13 @@ class Crew:
         method, plan = setting.method, replace(plan, fidelity=self.fidelity)
         return trial(plan, index, out, bank, setting, self.operator(method), strategist=self.strategist(method))
 
+    def told(self) -> str:
+        """Return in a sentence which mind does what."""
+        if self.mind is None:
+            return "The symbolic mind, which is no language model, proposes and reflects."
+        name = self.mind.name + (", which is no language model," if STAND_IN in self.mind.name else "")
+        return f"{name} proposes{' and reflects' if self.reflects else '; the symbolic Strategist reflects'}."
+
     def names(self) -> dict[str, str]:
         """Return who they are, with models and prompts, as a study is begun with."""
         operator, strategist = self.operator("labevolver"), self.strategist("labevolver")

@@ -53,6 +53,8 @@ def learning(
     found = []
     out.mkdir(parents=True, exist_ok=True)
     with Bank(out / "bank.db") as bank:
+        if crew.mind:
+            say(crew.told())
         say(_head(crew))
         for index in range(trials):
             each = crew.trial(plan, index, out / "trials", bank, Setting())
