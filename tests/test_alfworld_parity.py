@@ -17,9 +17,9 @@ from labevolver.labs.alfworld.game import Game
 from labevolver.labs.alfworld.library import OWN, Bundle, Library
 from labevolver.labs.alfworld.play import Play
 
-pytest.importorskip("fast_downward", reason="parity needs `pip install textworld[pddl] alfworld`")
-textworld = pytest.importorskip("textworld", reason="parity needs `pip install textworld[pddl] alfworld`")
-pytest.importorskip("alfworld", reason="parity needs `pip install textworld[pddl] alfworld`")
+pytest.importorskip("fast_downward", reason="parity needs the extra `textworld`")
+textworld = pytest.importorskip("textworld", reason="parity needs the extra `textworld`")
+pytest.importorskip("alfworld", reason="parity needs the extra `textworld`")
 BUNDLE = Path(os.environ.get("ALFWORLD_DATA", Path(__file__).parents[2] / "shared/data/alfworld"))
 GAMES = int(os.environ.get("LABEVOLVER_PARITY_GAMES", "3"))
 STEPS = 40
