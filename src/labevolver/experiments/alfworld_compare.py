@@ -145,7 +145,8 @@ def spread_table(studies: Sequence[Study], thoughts_cost: bool, beside: bool) ->
                 else spread(map(measure, found), factor, digits)
                 for _, measure, factor, digits in columns
             ]
-            table.add_row(name, *cells)
+            few = f"\n{len(found)} of {len(studies)} seeds" if len(found) < len(studies) else ""
+            table.add_row(name + few, *cells)
     return table
 
 
