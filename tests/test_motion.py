@@ -68,7 +68,8 @@ outlines = st.lists(st.tuples(st.floats(0.3, 0.6), st.floats(-0.3, 0.0), st.floa
 class Bench:
     """An arm that obeys at once, holding something `width` wide when it closes, whose loop drops queues at `drops`."""
 
-    def __init__(self, width: float = 0.0, drops: tuple[int, ...] = ()) -> None:
+    def __init__(self, width: float = 0.0, drops: tuple[int, ...] = (), thinking: int = 0) -> None:
+        self.thinking = thinking
         self.command, self.time, self.count, self.width, self.drops = START.copy(), 0.0, 0, width, list(drops)
         self.rows = [self.command]
 
@@ -86,7 +87,7 @@ class Bench:
                 assert np.all((commands >= JOINT.low) & (commands <= JOINT.high))
                 kept = commands[: self.drops.pop(0)] if self.drops else commands
                 self.rows += list(kept)
-                self.command, self.time = self.rows[-1].copy(), self.time + PERIOD * len(kept)
+                self.command, self.time = self.rows[-1].copy(), self.time + PERIOD * (len(kept) + self.thinking)
             case Wait(seconds):
                 self.time += seconds
         return self.observe()
@@ -262,6 +263,22 @@ def test_a_hold_that_is_dropped_is_held_for_the_rest_of_its_time():
     assert bench.time == pytest.approx(0.4)
     assert carried_out(np.zeros((4, 8)), np.zeros(8), 3) == 3
     assert carried_out(np.zeros((4, 8)), np.ones(8), 3) is None
+
+
+@pytest.mark.parametrize("thinking", [0, 6])
+def test_a_hold_is_held_for_its_time_whatever_answers_cost(thinking):
+    """The clock's charge passes under the old command; it is no time of the hold."""
+    arm, bench = Arm(), Bench(thinking=thinking)
+    for x in (0.45, 0.40):
+        bench.run(lambda seen, x=x: go(arm, seen, np.array((x, 0.1, 0.3)), 0.0, 0.08))
+    moved = len(bench.rows)
+    bench.drops = [3]
+    bench.run(lambda seen: grip(arm, seen, 0.0, 0.4))
+    assert len(bench.rows) - moved == 8
+    assert arm.delay == thinking
+    bench.thinking = 40 + thinking  # the environment acts, once
+    bench.run(lambda seen: go(arm, seen, np.array((0.45, 0.1, 0.3)), 0.0, 0.0))
+    assert arm.delay == thinking
 
 
 @pytest.mark.parametrize(("width", "holding"), [(0.0, False), (0.018, True)])

@@ -66,6 +66,7 @@ class Arm:
         if spec.space != "joint":
             raise ValueError(f"Skills write joint commands and cannot drive profile {spec.name!r}; 'joint' would work.")
         self.spec = spec
+        self._costs = (0, 0)
         model = _model()
         self._configuration = mink.Configuration(model, np.array(HOME))
         self._frame = mink.FrameTask("tcp", "site", position_cost=1.0, orientation_cost=0.3, lm_damping=1e-4)
@@ -78,6 +79,15 @@ class Arm:
     def period(self) -> float:
         """Time between two commands [s]."""
         return 1.0 / self.spec.rate_hz
+
+    @property
+    def delay(self) -> int:
+        """Control periods that answers are seen to cost: a skill counts what was carried out without them."""
+        return min(self._costs)
+
+    def learn(self, delay: int) -> None:
+        """Take in what an answer cost; the smaller of the last two counts, as an environment may act meanwhile once."""
+        self._costs = (self._costs[1], max(0, delay))
 
     def forward(self, joints: np.ndarray) -> np.ndarray:
         """Return the pose (7,) at `joints`: position [m] and wxyz quaternion."""

@@ -20,7 +20,7 @@ PARKED = (0.35, 0.0, 0.45)
 GLANCE_S = 0.05
 """Time after which frames are asked for [s]."""
 
-_SAME = 1e-6  # a delivered command has passed through a codec
+_SAME_AS = 1e-6  # a delivered command has passed through a codec
 _LEVEL = 0.03  # how much an oblique path may climb before it has to start with a vertical one
 
 
@@ -102,10 +102,12 @@ def perform(arm: Arm, observation: Observation, rows: np.ndarray) -> Script[tupl
     while done < len(rows):
         sent, began = rows[done : done + arm.spec.longest_chunk], observation.senses.time
         observation = yield Move(sent.copy(), look=False)
-        elapsed = round((observation.senses.time - began) * arm.spec.rate_hz)
-        count = carried_out(sent, observation.senses.robot.command, elapsed)
+        command, elapsed = observation.senses.robot.command, round((observation.senses.time - began) * arm.spec.rate_hz)
+        count = carried_out(sent, command, elapsed - arm.delay)
         if count is None:
             return observation, False
+        if np.count_nonzero(_same(sent, command)) == 1:  # no doubt about it, so the rest of the time was thinking
+            arm.learn(elapsed - count)
         done += count
     return observation, True
 
@@ -113,10 +115,15 @@ def perform(arm: Arm, observation: Observation, rows: np.ndarray) -> Script[tupl
 def carried_out(sent: np.ndarray, command: np.ndarray, elapsed: int) -> int | None:
     """Return how many rows of `sent` (n, 8) were carried out when `command` (8,) is in force; None if it is no row.
 
-    Of equal rows, which a hold has, the one nearest to `elapsed` control periods counts.
+    Of equal rows, which a hold has, the one nearest to `elapsed` control periods counts, thinking taken off.
     """
-    counts = 1 + np.flatnonzero(np.max(np.abs(sent - command), axis=1) < _SAME)
+    counts = 1 + np.flatnonzero(_same(sent, command))
     return None if len(counts) == 0 else int(counts[np.argmin(np.abs(counts - elapsed))])
+
+
+def _same(sent: np.ndarray, command: np.ndarray) -> np.ndarray:
+    """Return which rows (n,) of `sent` (n, 8) are `command` (8,)."""
+    return np.asarray(np.max(np.abs(sent - command), axis=1) < _SAME_AS)
 
 
 def _periods(arm: Arm, seconds: float) -> int:
