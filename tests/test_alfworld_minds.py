@@ -124,6 +124,14 @@ def test_notes_keep_what_was_seen_and_what_is_within_reach() -> None:
     assert notes.near == {"cabinet 1", "countertop 1"}
 
 
+def test_what_was_seen_is_kept_in_the_order_in_which_it_was_told() -> None:
+    names = [f"{thing} {number}" for number in (2, 1) for thing in ("mug", "cup", "apple", "egg", "fork", "knife")]
+    notes = Notes.of(OPENING)
+    listed = ", ".join(f"a {name}" for name in names[:-1])
+    notes.read(f"You arrive at countertop 1. On the countertop 1, you see {listed}, and a {names[-1]}.")
+    assert list(notes.seen) == names
+
+
 def test_findings_come_from_texts_alone() -> None:
     found = findings(trial())
     assert found.things == {"apple", "cup", "mug"}

@@ -62,7 +62,7 @@ class Notes:
             self.closed.add(closed[1])
             self._stand({*self.near, closed[1]})
         if place := PLACE.search(said):
-            self._see(place[1], set(NAME.findall(place[2])), "is open" in said)
+            self._see(place[1], NAME.findall(place[2]), "is open" in said)
         if facing := FACING.match(said):
             self._stand(set(NAME.findall(facing[1])))
         self._hands(said)
@@ -71,7 +71,7 @@ class Notes:
         """Conclude that a receptacle is within reach."""
         self._stand({*self.near, place})
 
-    def _see(self, place: str, things: set[str], opened: bool) -> None:
+    def _see(self, place: str, things: list[str], opened: bool) -> None:
         self.looked.add(place)
         self.closed.discard(place)
         if opened:
