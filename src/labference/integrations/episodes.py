@@ -182,9 +182,9 @@ class Episodes:
             return where
         where = self._out / campaign_name(plan)
         where.mkdir(parents=True, exist_ok=True)
-        self._holding.enter_context(hold_episode(where, index))
         with _locked(where / "campaign.lock"):
             enter(replace(plan, episodes=max(self._planned, index + 1)), where)
+        self._holding.enter_context(hold_episode(where, index))
         if folder.finished(folder.episode_folder(where, index)) is not None:
             raise PlanError(
                 f"{where} has scores of episode {index} already; choose another out, seed or index to run it again."
