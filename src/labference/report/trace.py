@@ -13,11 +13,8 @@ from scipy.signal import lfilter
 
 from labference.records import folder
 from labference.records.reader import Run
-from labference.tasks import find_task
-from labference.truth.contract import ContractError, ports_of, read_ports
-from labference.truth.draw import lay_out
-from labference.truth.identity import Seeds
-from labference.truth.measurement import OK, STATUSES, TURN, Block
+from labference.score.displays import displays
+from labference.truth.measurement import TURN, Block
 
 GRAVITY = 9.81
 """Turns newtons into grams [m/s2], as the instruments do."""
@@ -26,7 +23,7 @@ TAU_S = 0.25
 POINTS = 360
 """Most points of a drawn trace."""
 METERED = {"pH": ("shown pH", "", 1.0), "EC": ("shown [µS/cm]", "µS/cm", 40.0)}
-"""Quantities of a meter that are drawn, in the order in which it shows them: words, unit, least range."""
+"""Quantities of a meter that are drawn: words, unit, least range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +67,9 @@ def read_traces(run: Run) -> tuple[Trace, ...]:
         _load(name, time, force[:, column] - run.run["zero"][name], channels.timestep)
         for column, name in enumerate(channels.cells)
     )
-    metered = _meters(run, blocks) if channels.meters else ()
+    shown = displays(run, blocks) if channels.meters else {}
+    metered = tuple(_metered(name, shown[name]) for name in shown if name.split()[-1] in METERED)
     return (*loads, *(metered or _tilts(run, blocks, time)))
-
-
-def _meters(run: Run, blocks: Sequence[Block]) -> tuple[Trace, ...]:
-    """Return what each meter showed while it was in a liquid; nothing where the task file is not here any more."""
-    timestep = run.channels.timestep
-    try:
-        contract = find_task(run.run["task"])
-    except ContractError:
-        return ()
-    setup = lay_out(contract, contract.restore(run.run["instance"]), Seeds(**run.run["identity"]["seeds"]))
-    ports = ports_of(contract.parts(), timestep, setup)
-    shown: dict[str, list[tuple[float, float]]] = {
-        f"{meter} {quantity}": [] for meter in run.channels.meters for quantity in METERED
-    }
-    for block in blocks:
-        for meter, dipped in zip(run.channels.meters, read_ports(ports, block), strict=True):
-            for tick, values in zip(dipped.ticks, dipped.values, strict=True):
-                for quantity, entry in zip(METERED, values, strict=False):
-                    valid = entry.value if entry.value is not None and entry.status == STATUSES[OK] else np.nan
-                    shown[f"{meter} {quantity}"].append((tick * timestep, valid))
-            if not dipped.ticks and block.tick >= 0:
-                for quantity in METERED:
-                    shown[f"{meter} {quantity}"].append((block.tick * timestep, np.nan))
-    used = {name: entries for name, entries in shown.items() if any(np.isfinite(value) for _, value in entries)}
-    return tuple(_metered(name, entries) for name, entries in used.items())
 
 
 def _metered(name: str, entries: Sequence[tuple[float, float]]) -> Trace:
