@@ -14,8 +14,8 @@ from labference.truth.measurement import OK, QUANTITIES, STATUSES, Block
 
 
 def displays(run: Run, blocks: Sequence[Block]) -> dict[str, list[tuple[float, float]]]:
-    """Return time [s] and value of every new display by "meter quantity": NaN where it showed no number or the tip was in
-    no liquid.
+    """Return time [s] and value of every new display by "meter quantity"; NaN where it showed no number or the tip was
+    in no liquid.
 
     Meters that never showed a number are left out, and all of them where the task file is not here any more.
     """
