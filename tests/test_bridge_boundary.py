@@ -38,7 +38,10 @@ LOOK = {"robot", "joints", "velocities", "tcp", "opening", "command", "images", 
 IMAGE = {"__ndarray__", "dtype", "shape"}
 THING = {"targets", "name", "position", "axis", "place", "standing", "radius", "height", "yaw", "cap", "point"}
 MOTION = {"finished", "interrupted", "sent", "applied", "holding", "waited_s", "commits"}
-PUBLIC = ENVELOPE | BUDGET | GOAL | SETTING | LOOK | IMAGE | THING | MOTION
+LENT = {"carried_out", "operation", "item", "parameters", "took_s", "new_evidence"}
+PORT = {"readings", "instrument", "value", "unit", "stable", "status", "time"}
+"""What a bench that lends its hands says of an operation, and what the data ports do."""
+PUBLIC = ENVELOPE | BUDGET | GOAL | SETTING | LOOK | IMAGE | THING | MOTION | LENT | PORT
 TIMES = {"sim_time", "acquired", "waited_s", "budget", "limits", "parameters", "control_rate_hz"}
 """Keys below which numbers are the clock's and the terms', which may equal a mass by chance."""
 
@@ -72,6 +75,7 @@ def script(bridge: Bridge) -> list[dict[str, Any]]:
         bridge.wait(1.0),
         bridge.place(position=[0.4, 0.0, z + 0.05], on_evidence="continue"),
         bridge.insert(position=[2.0, 0.0, 0.1], entry=0.15),
+        bridge.perform(**operation),
         bridge.observe(cameras=["roof"]),
         bridge.call("score", {}),
         bridge.tell(tokens=10),
