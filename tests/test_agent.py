@@ -21,10 +21,12 @@ from labevolver.labs.wetlab import Target
 from labevolver.maintain import Finished, Teach
 from labevolver.model.budget import Budget, Limits
 from labevolver.model.port import Ask, ModelError, Reply
+from labevolver.operate.context import Context, Proposal
 from labevolver.operate.dosing import cold, experienced
 from labevolver.operate.language import Chosen, Grounded, Intended, LanguageMind, Number, Steps
 from labevolver.operate.symbolic import SymbolicMind
 from labevolver.retrieve import Retrieved
+from labevolver.skills.atomic import Action, action
 from labevolver.skills.search import TRIALS, explore
 from labevolver.skills.templates import add_cycle, dose_and_measure, measure_cycle
 from labevolver.skills.tools import (
@@ -374,3 +376,24 @@ def test_what_is_known_of_the_rules_never_makes_the_mind_take_and_put_back_in_tu
     kinds = [each.action.kind for each in made.gate.rulings if each.admitted]
     pairs = list(pairwise(kinds))
     assert ("take_probe", "return_probe") not in pairs and ("pick", "place") not in pairs
+
+
+class Stubborn:
+    """An operator that takes the probe and then proposes what does not exist, for ever."""
+
+    name = "stubborn"
+
+    def begin(self) -> None:
+        self.taken = False
+
+    def propose(self, context: Context) -> Proposal:
+        kind, self.taken = ("nonsense", True) if self.taken else ("take_probe", True)
+        return Proposal(kind, Action(kind, "", "") if kind == "nonsense" else action(kind))
+
+
+def test_an_agent_whose_every_proposal_is_refused_puts_the_probe_back_and_stops(tmp_path: Path) -> None:
+    made = Agent(Stubborn(), "inner-only")
+    result = run(made, tmp_path)
+    assert (result.status, result.reason) == ("scored", "stopped")
+    admitted = [ruling.action.kind for ruling in made.gate.rulings if ruling.admitted]
+    assert admitted == ["take_probe", "return_probe", ABANDON]

@@ -18,7 +18,7 @@ from .observe.observer import Observer
 from .operate.context import Context, Operator, Proposal
 from .operate.symbolic import Habits, SymbolicMind
 from .retrieve import Retrieved
-from .skills.atomic import Action
+from .skills.atomic import PROBE, Action, action
 from .supervise import NOTHING, Supervisor
 
 VERSION = "1"
@@ -181,16 +181,24 @@ class Agent:
         self.trial.moves.append(Move(self.belief.time, proposal, ruling, self.belief, situation(self.belief), seen))
 
     def _surrender(self) -> Act:
-        """End the trial where nothing is admitted; this has its ruling too, and a hand that is full waits."""
-        proposal = Proposal("give up: the gate refuses everything", Action(ABANDON))
-        ruling = self.gate.rule(self.belief, proposal.action)
-        self._keep(proposal, ruling)
-        if not ruling.admitted and ruling.exception is not None and ruling.exception.remedy:
-            remedy = Action("place", self.belief.hand, "rack")
-            ruling = self.gate.rule(self.belief, remedy)
-            self._keep(Proposal("put back what is held", remedy), ruling)
-            self._done = remedy
-        return self.gate.dispatch(ruling)
+        """End the trial where nothing is admitted; a full hand first puts back what it holds, and that is ruled on too.
+
+        Raises `Refusal` where even that is not admitted.
+        """
+        for intent, last in (("give up: the gate refuses everything", Action(ABANDON)), *self._returns()):
+            ruling = self.gate.rule(self.belief, last)
+            self._keep(Proposal(intent, last), ruling)
+            if ruling.admitted:
+                self._done = None if last.kind == ABANDON else last
+                return self.gate.dispatch(ruling)
+        raise Refusal("malformed", f"The gate refuses everything with {self.belief.hand or 'nothing'} in the hand.")
+
+    def _returns(self) -> list[tuple[str, Action]]:
+        """Return what puts back the thing in the hand, with what may have to come before."""
+        held = self.belief.hand
+        if held == PROBE:
+            return [("put back the probe", action("return_probe")), ("rinse the probe", action("rinse_probe"))]
+        return [(f"put back the {held}", action("place", held))] if held else []
 
     def _ask(self, state: State) -> Retrieved:
         found = self._recall(state)
