@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from labevolver.agent import METHODS, Agent
+from labevolver.cli import app
+from labevolver.experiments.crew import Crew
 from labevolver.model.budget import Budget
 from labevolver.model.port import Ask, ModelError, Reply
 from labevolver.observe.depth import DepthDetector
@@ -394,3 +398,23 @@ def test_a_model_that_fails_raises_its_own_error(bench: Bench) -> None:
 
     with pytest.raises(ModelError, match="busy"):
         VisionDetector(Fails()).detect(bench.look().frames, ("acid",))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--eyes", "rgb-d"], "--eyes rgb-d needs cameras; with --fidelity physics"),
+        (["--eyes", "model", "--fidelity", "physics"], "--eyes model needs a model; with --model NAME"),
+        (["--eyes", "keen", "--fidelity", "physics"], "--eyes 'keen' is not known; none, rgb-d or model"),
+    ],
+)
+def test_eyes_that_cannot_look_are_refused_in_a_sentence(options: list[str], said: str, tmp_path: Path) -> None:
+    out = CliRunner().invoke(app, ["run", "ph", "--out", str(tmp_path / "run"), *options])
+    assert out.exit_code == 1 and said in " ".join(out.output.split())
+
+
+def test_eyes_of_a_crew_are_made_for_each_trial() -> None:
+    crew = Crew(fidelity="physics", eyes="rgb-d")
+    made = crew.detector()
+    assert made is not None and made() is not made() and Crew().detector() is None
+    assert crew.names()["eyes"] == "rgb-d" and "eyes" not in Crew().names()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -158,6 +158,7 @@ def run(
     record: Record = None,
     replay: Replay = "",
     fidelity: Fidelity = "fast",
+    eyes: Annotated[str, typer.Option(help="What looks at the bench first: none, rgb-d, or model (physics).")] = "none",
 ) -> None:
     """Run trials of the agent on the wet bench; it recalls before each and learns after it."""
     from ..agent import METHODS
@@ -181,7 +182,8 @@ def run(
                     f"{found.additions} additions, {found.intercepts} intercepts, {found.seconds:.0f} s"
                 )
 
-    _with(out, (model, strategist, steps, requests, record, replay, fidelity), go, () if bank is None else (bank,))
+    asked = (model, strategist, steps, requests, record, replay, fidelity, eyes)
+    _with(out, asked, go, () if bank is None else (bank,))
 
 
 def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
@@ -201,7 +203,7 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
 
 def _with(
     out: Path,
-    asked: tuple[str, str, str, int, Path | None, str, str],
+    asked: tuple[Any, ...],
     work: Callable[[Crew], object],
     banks: tuple[Path, ...] = (),
 ) -> None:

@@ -25,9 +25,12 @@ from ..strategist import Strategist
 from .commands import REQUESTS
 from .common import Outcome
 from .evolve import Setting, trial
+from .journal import Eyes
 
 SYMBOLIC, MODEL = "symbolic", "model"
 """Who the Strategist is."""
+NO_EYES, DEPTH = "none", "rgb-d"
+"""What looks at the bench; `MODEL` is the third."""
 BY_RULE = ("memp",)
 """Methods whose memory is made by rule whoever reflects: a recorded procedure is no reflection."""
 STAND_IN = "stand-in"
@@ -49,12 +52,14 @@ class Asked:
     record: Path | None = None
     replay: str = ""
     fidelity: str = FAST
+    eyes: str = NO_EYES
 
     def __post_init__(self) -> None:
         if self.strategist not in ("", SYMBOLIC, MODEL):
             raise PlanError(f"The Strategist is {self.strategist!r}; {SYMBOLIC} or {MODEL} would have worked.")
         if self.steps not in get_args(Steps):
             raise PlanError(f"The Operator answers in {self.steps!r} steps; two or one would have worked.")
+        self._looks()
         if self.model or self.replay == STAND_IN:
             return
         if self.strategist == MODEL or self.record:
@@ -64,6 +69,14 @@ class Asked:
             raise PlanError(
                 f"--replay {self.replay} needs --model with the name that was recorded; --replay {STAND_IN} needs none."
             )
+
+    def _looks(self) -> None:
+        if self.eyes not in (NO_EYES, DEPTH, MODEL):
+            raise PlanError(f"--eyes {self.eyes!r} is not known; {NO_EYES}, {DEPTH} or {MODEL} would have worked.")
+        if self.eyes != NO_EYES and self.fidelity == FAST:
+            raise PlanError(f"--eyes {self.eyes} needs cameras; with --fidelity physics it would have worked.")
+        if self.eyes == MODEL and not self.model:
+            raise PlanError(f"--eyes {MODEL} needs a model; with --model NAME it would have worked.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,8 @@ class Crew:
     limits: Limits = field(default_factory=lambda: Limits(REQUESTS))
     fidelity: str = FAST
     """In which laboratory its trials are run, whatever a plan says."""
+    eyes: str = NO_EYES
+    """What looks at the bench before a trial: nothing, depth alone, or the mind with depth."""
 
     def operator(self, method: str) -> Callable[[], Operator] | None:
         """Return what makes the Operator of a method; None for the symbolic one."""
@@ -92,10 +107,24 @@ class Crew:
         mind = self.mind
         return lambda: LanguageStrategist(mind, Budget(self.limits))
 
+    def detector(self) -> Eyes | None:
+        """Return what makes the eyes of a trial; None for none."""
+        if self.eyes == DEPTH:
+            from ..observe.depth import DepthDetector  # it loads what images need
+
+            return DepthDetector
+        if self.eyes == MODEL and self.mind is not None:
+            from ..observe.vision import VisionDetector
+
+            mind = self.mind
+            return lambda: VisionDetector(mind, self.limits)
+        return None
+
     def trial(self, plan: Plan, index: int, out: Path, bank: Bank | None, setting: Setting) -> Outcome:
         """Run one trial as `evolve.trial` does."""
         method, plan = setting.method, replace(plan, fidelity=self.fidelity)
-        return trial(plan, index, out, bank, setting, self.operator(method), strategist=self.strategist(method))
+        operator, strategist = self.operator(method), self.strategist(method)
+        return trial(plan, index, out, bank, setting, operator, strategist=strategist, eyes=self.detector())
 
     def told(self) -> str:
         """Return in a sentence which mind does what."""
@@ -110,6 +139,7 @@ class Crew:
         return {
             "operator": SYMBOLIC if operator is None else operator().name,
             "strategist": SYMBOLIC if strategist is None else strategist().name,
+            **({"eyes": self.eyes} if self.eyes != NO_EYES else {}),
         }
 
 
@@ -118,7 +148,7 @@ def assembled(asked: Asked, out: Path) -> Iterator[Crew]:
     """Yield the crew of a study in a folder; raises `PlanError` where it was begun with another, and `ModelError`."""
     model = asked.model or (STAND_IN_MODEL if asked.replay == STAND_IN else "")
     if not model:
-        crew = Crew(fidelity=asked.fidelity)
+        crew = Crew(fidelity=asked.fidelity, eyes=asked.eyes)
         declared(out, crew)
         yield crew
         return
@@ -129,7 +159,7 @@ def assembled(asked: Asked, out: Path) -> Iterator[Crew]:
     replay = TAPE if asked.replay == STAND_IN else Path(asked.replay) if asked.replay else None
     steps = next(each for each in get_args(Steps) if each == asked.steps)
     with LanguageModel(model, record=asked.record, replay=replay) as mind:
-        crew = Crew(mind, asked.strategist != SYMBOLIC, steps, Limits(asked.requests), asked.fidelity)
+        crew = Crew(mind, asked.strategist != SYMBOLIC, steps, Limits(asked.requests), asked.fidelity, asked.eyes)
         declared(out, crew)
         yield crew
 
@@ -143,6 +173,7 @@ def declared(out: Path, crew: Crew) -> None:
         write_atomically(path, names)
         return
     begun = strict.read(path)
-    for role, name in names.items():
-        if begun.get(role) != name:
-            raise PlanError(f"{out} was begun with the {role} {begun.get(role)}, not {name}; another --out works.")
+    for role in {**names, **begun}:
+        was, now = begun.get(role, NO_EYES), names.get(role, NO_EYES)
+        if was != now:
+            raise PlanError(f"{out} was begun with the {role} {was}, not {now}; another --out works.")

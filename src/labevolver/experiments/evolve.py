@@ -22,7 +22,7 @@ from ..operate.context import Operator
 from ..operate.symbolic import SymbolicMind
 from ..strategist import Strategist
 from .common import TRANSCRIPTS, Outcome, outcome, play, write_transcript
-from .journal import Journaling, Recorded, recorded
+from .journal import Eyes, Journaling, Recorded, recorded
 
 REPEATED = "repeated"
 VERDICT, CLAIM = "verdict", "claim"
@@ -47,10 +47,12 @@ def trial(
     operator: Callable[[], Operator] | None = None,
     gains: tuple[tuple[str, float], ...] = (),
     strategist: Callable[[], Strategist] | None = None,
+    eyes: Eyes | None = None,
 ) -> Outcome:
     """Run one trial of a method; with a bank it recalls, and learns what the trial teaches, once per trial.
 
-    `operator` and `strategist` make those of this trial; without them the symbolic ones are taken.
+    `operator`, `strategist` and `eyes` make those of this trial; without them the symbolic ones are taken, and nothing
+    looks at the bench.
 
     Where the records are there already, nothing is run; a trial that was stopped after them and before it had taught is
     gone through once more beside them, and teaches then; no Operator is asked for that. Raises `ModelError` where a
@@ -62,14 +64,14 @@ def trial(
 
     def make() -> Agent:
         mind = SymbolicMind(habits, gains) if operator is None else operator()
-        return Journaling(mind, setting.method, recall, told)
+        return Journaling(mind, setting.method, recall, told, None if eyes is None else eyes())
 
     found, agent = play(plan, index, out, make)
     teaches = bank is not None and setting.learns
     if agent is None and (
         found.intercepts < 0 or (bank is not None and teaches and not bank.log(run=run_name(plan, found)))
     ):
-        agent = repeated(plan, found, out, recorded(told, setting.method, recall) if told.exists() else make)
+        agent = repeated(plan, found, out, recorded(told, setting.method, recall, eyes) if told.exists() else make)
         found = outcome(index, found.path, out)
     if bank is not None and teaches and isinstance(agent, Agent):
         _learn(bank, plan, found, agent, setting, strategist)

@@ -16,11 +16,15 @@ from labference.truth.identity import PlanError
 from labference.wire import Act, ActionSpec, Goal, Observation, Refusal
 
 from ..agent import Agent
+from ..observe.detector import Detector
 from ..operate.context import Context, Operator, Proposal
 from ..operate.language import LanguageMind
 from ..operate.symbolic import SymbolicMind
 from ..skills.atomic import Action
 from ..supervise import Recall
+
+Eyes = Callable[[], Detector]
+"""Makes what looks at the bench in one trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,10 @@ class Spent:
 class Journaling(Agent):
     """An agent that has written down what was proposed before any act leaves it."""
 
-    def __init__(self, operator: Operator, method: str, recall: Recall | None, path: Path) -> None:
-        super().__init__(operator, method, recall)
+    def __init__(
+        self, operator: Operator, method: str, recall: Recall | None, path: Path, detector: Detector | None = None
+    ) -> None:
+        super().__init__(operator, method, recall, detector)
         self._path = path
         self._written = 0
 
@@ -106,9 +112,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def recorded(path: Path, method: str, recall: Recall | None) -> Callable[[], Agent]:
+def recorded(path: Path, method: str, recall: Recall | None, eyes: Eyes | None = None) -> Callable[[], Agent]:
     """Return what makes the agent that goes through a journal again."""
-    return lambda: Agent(Recorded(path), method, recall)
+    return lambda: Agent(Recorded(path), method, recall, None if eyes is None else eyes())
 
 
 def _more(operator: Operator) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def registration_table(registration: Registration) -> Table:
     for field, value in (
         ("Registration", registration.sha256),
         ("Version", registration.version),
+        ("Laboratory", registration.fidelity),
         ("Instances", registration.instances or "all strata"),
         ("Starts", f"{len(registration.starts)}: the denominator of rates, and the pairs of every gain"),
         ("State pairs", f"{kinds.count('state')}: the denominator of P_state"),
