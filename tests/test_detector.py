@@ -410,7 +410,7 @@ def test_a_model_that_fails_raises_its_own_error(bench: Bench) -> None:
 )
 def test_eyes_that_cannot_look_are_refused_in_a_sentence(options: list[str], said: str, tmp_path: Path) -> None:
     out = CliRunner().invoke(app, ["run", "ph", "--out", str(tmp_path / "run"), *options])
-    assert out.exit_code == 1 and said in " ".join(out.output.split())
+    assert out.exit_code == 2 and said in " ".join(out.output.split())
 
 
 def test_eyes_of_a_crew_are_made_for_each_trial() -> None:
