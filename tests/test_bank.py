@@ -797,7 +797,9 @@ def test_the_commands_of_the_documentation_work_as_printed(tmp_path: Path, monke
     page = (Path(__file__).parent.parent / "docs" / "memory.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
-    commands = [line.split("labevolver ", 1)[1] for line in page.splitlines() if line.startswith("    labevolver ")]
+    commands = [
+        line.split("labevolver ", 1)[1] for line in page.splitlines() if line.startswith("    labevolver memory ")
+    ]
     assert len(commands) > 10
     for command in commands:
         done = cli.invoke(app, shlex.split(command))

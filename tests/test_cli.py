@@ -327,7 +327,7 @@ def test_a_plan_that_is_none_or_was_changed_is_not_run(tmp_path: Path) -> None:
     missing = invoke("diagnose", plan, "--policy", "still", "--out", out)
     assert missing.exit_code == 2 and "labference plan" in sentence(missing)
     assert invoke("plan", "weighing-basic", "--starts", 2, "--out", plan).exit_code == 0
-    plan.write_text(plan.read_text().replace('"budget": ', '"budget": 1'))
+    plan.write_text(re.sub(r'"budget": ?', '"budget":1', plan.read_text()))
     changed = invoke("diagnose", plan, "--policy", "still", "--out", out)
     assert changed.exit_code == 2 and "changed after it was registered" in sentence(changed)
     assert not out.exists()
