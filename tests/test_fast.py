@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from labference import doctor
 from labference.bench import campaign, wet_hands
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
+from labference.cli import app as cli
 from labference.records import folder, strict
 from labference.records.measurements import MeasurementWriter
 from labference.records.reader import read_run
@@ -118,6 +120,8 @@ def test_the_doctor_says_that_the_chemistry_engine_is_missing(monkeypatch: pytes
     wrong = [finding for finding in doctor.diagnose() if not finding.good]
     assert len(wrong) == 1 and "phreeqc" in wrong[0].sentence and "labference[wetlab]" in wrong[0].sentence
     assert doctor.diagnose()[-1].good, "everything else works without it"
+    printed = CliRunner().invoke(cli, ["doctor"]).output
+    assert "labference[wetlab]" in "".join(printed.split()), "brackets are no markup"
 
 
 def test_a_probe_is_held_as_deep_as_by_the_simulated_arm() -> None:

@@ -29,11 +29,13 @@ def tasks(
 
 def doctor() -> None:
     """Check that this machine can simulate and render, and say what to install if not."""
+    from rich.text import Text
+
     from labference.doctor import diagnose
 
     findings = diagnose()
     for finding in findings:
-        mark = "[green]ok[/]" if finding.good else "[red]no[/]"
-        console.print(f"{mark}  {finding.sentence}")
+        mark = ("ok", "green") if finding.good else ("no", "red")
+        console.print(Text.assemble(mark, f"  {finding.sentence}"))
     if not findings[-1].good:
         raise typer.Exit(UNUSABLE)
