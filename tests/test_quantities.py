@@ -94,6 +94,18 @@ def test_a_pour_is_drawn_with_its_tilt(wet: Path) -> None:
     assert view.timeline is not None and len(view.timeline.panels) == 2
 
 
+def test_a_tared_balance_is_drawn_from_zero_on(tmp_path: Path) -> None:
+    pytest.importorskip("phreeqc", reason="the wet lab needs the extra wetlab")
+    plan = Plan("pouring-water", "expert", 2, seed=6, instances="twins", fidelity=FAST, transport="in-process")
+    list(campaign.run(plan, tmp_path, 1))
+    runs = [read_run(tmp_path / f"episode-000{index}" / "attempt-1") for index in range(2)]
+    begun = next(run for run in runs if run.run["instance"]["begun"] > 0)
+    load, _ = read_traces(begun)
+    shown = next(event["grams"] for event in begun.lines("events.jsonl") if event["event"] == "Weighed")
+    assert load.value[0] == pytest.approx(shown, abs=0.1) and shown > 5
+    assert load.value[-1] == pytest.approx(begun.run["instance"]["kind"]["amount"], abs=0.3)
+
+
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_a_mean_and_its_interval_agree_with_numpy(values: list[float]) -> None:
     found = Mean(tuple(values))

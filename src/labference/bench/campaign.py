@@ -45,16 +45,17 @@ def register(plan: Plan, out: Path, *, driven: bool = False) -> None:
 def keep(plan: Plan, out: Path, *, driven: bool = False) -> Held:
     """Register `plan` in `out` as `register` does, and keep the folder to this process until it is released."""
     check(plan)
-    held = hold(out) if (out / folder.LOCK).exists() else None  # before a server is asked for nothing
-    _differing(plan, out)
-    if not driven and (not folder.episodes(out) or remaining(plan, out)):
-        contact(plan)
-    out.mkdir(parents=True, exist_ok=True)
-    held = held or hold(out)
+    held = hold(out) if (out / folder.LOCK).exists() else None  # so that no server is asked in vain
     try:
+        _differing(plan, out)
+        if not driven and (not folder.episodes(out) or remaining(plan, out)):
+            contact(plan)
+        out.mkdir(parents=True, exist_ok=True)
+        held = held or hold(out)
         enter(plan, out)
     except BaseException:
-        held.release()
+        if held is not None:
+            held.release()
         raise
     return held
 

@@ -63,8 +63,12 @@ def read_traces(run: Run) -> tuple[Trace, ...]:
     ticks = sum(block.ticks for block in blocks)
     time = (blocks[0].tick + np.arange(ticks)) * channels.timestep
     force = np.concatenate([block.force for block in blocks]).astype(np.float64)
+    tared = [(event["cell"], event["tick"]) for event in run.lines(folder.EVENTS) if event["event"] == "Tared"]
     loads = tuple(
-        _load(name, time, force[:, column] - run.run["zero"][name], channels.timestep)
+        _tared(
+            _load(name, time, force[:, column] - run.run["zero"][name], channels.timestep),
+            [tick * channels.timestep for cell, tick in tared if cell == name],
+        )
         for column, name in enumerate(channels.cells)
     )
     shown = displays(run, blocks) if channels.meters else {}
@@ -87,6 +91,16 @@ def _tilts(run: Run, blocks: Sequence[Block], time: np.ndarray) -> tuple[Trace, 
     tilt = np.degrees(np.arccos(np.clip(1 - 2 * (x**2 + y**2), -1, 1))).max(axis=1)
     kept = time >= 0
     return (Trace("tilt", time[kept], tilt[kept], "of the tube [°]", "°", 30.0),)
+
+
+def _tared(trace: Trace, times: Sequence[float]) -> Trace:
+    """Return a load as its balance counts it, which was told at `times` [s] to begin at 0 again."""
+    value = trace.value.copy()
+    for begun in times:
+        after = trace.time >= begun
+        if after.any() and np.isfinite(value[after][0]):
+            value[after] -= value[after][0]
+    return replace(trace, value=value)
 
 
 def _load(cell: str, time: np.ndarray, force: np.ndarray, timestep: float) -> Trace:
