@@ -110,12 +110,14 @@ def _which(found: Findings) -> list[str]:
     skill = found.tests.skill
     if skill is None or found.tests.of("skill").verdict == "passes":
         return []
-    failing = [kind for kind, passed in skill.kinds.items() if fails(passed)]
+    rates = {kind: passed for kind, passed in skill.kinds.items() if fails(passed)}
+    failing = [f"{kind} ({rate.count}/{rate.population})" for kind, rate in rates.items()]
     if not failing:
         return []
-    said = f"With its numbers, {_list(failing)} mostly {'fails' if len(failing) == 1 else 'fail'} what it is for"
+    does = "does" if len(failing) == 1 else "do"
+    said = f"With its numbers, {_list(failing)} too rarely {does} what it is for"
     doses = skill.doses
-    if doses is None or "pour" not in failing:
+    if doses is None or "pour" not in rates:
         return [f"{said}."]
     return [f"{said}; its first dose is {doses.median:.2f} times what is needed (median of {doses.count})."]
 
