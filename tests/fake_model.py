@@ -89,8 +89,9 @@ def provider(*script: Said) -> Iterator[Provider]:
                 known.released.wait(30)
                 return
             spoken = anthropic if self.path.endswith("/messages") else openai
-            answer = said.body if said.body is not None else spoken(said, body)
-            text = json.dumps({"error": {"message": "boom", "type": "x"}} if said.status >= 400 else answer).encode()
+            boom = {"error": {"message": "boom", "type": "x"}}
+            answer = said.body or (boom if said.status >= 400 else spoken(said, body))
+            text = json.dumps(answer).encode()
             self.send_response(said.status)
             for name, value in {"Content-Type": "application/json", **said.headers}.items():
                 self.send_header(name, value)

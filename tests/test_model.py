@@ -287,7 +287,7 @@ def test_a_question_that_was_not_recorded_says_what_is_different(tmp_path: Path)
     with provider(Said(GOOD)) as server:
         ask(server.url, record=tape)
     other = Ask("operator", PROMPT, "The pH is 7.7, the target 6.")
-    with pytest.raises(ModelError, match=r"messages\[1\].*text was .*target 5.* and is .*target 6") as caught:
+    with pytest.raises(ModelError, match=r"messages\[1\].*content was .*target 5.* and is .*target 6") as caught:
         ask(server.url, replay=tape, question=other)
     assert caught.value.fault == "not_recorded"
     assert not caught.value.of_service

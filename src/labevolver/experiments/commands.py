@@ -181,6 +181,8 @@ def run(
                     f"trial {index + 1}: {'success' if found.success else f'no success ({found.reason})'}, "
                     f"{found.additions} additions, {found.intercepts} intercepts, {found.seconds:.0f} s"
                 )
+                if found.refused:
+                    say(found.refused)
 
     asked = (model, strategist, steps, requests, record, replay, fidelity, eyes)
     _with(out, asked, go, () if bank is None else (bank,))

@@ -42,6 +42,7 @@ class Outcome:
     poured     what arrived in the beaker, from all pours [g]
     shown      what the balance said last before anything was put back [g], as the agent reads it; nan without
     pour_s     time from the first tilt to the end of the first pour's flow [s]; 0 without
+    refused    why the system gave no usable answer; empty where it did
     """
 
     index: int
@@ -54,6 +55,7 @@ class Outcome:
     shown: float
     pour_s: float
     path: Path
+    refused: str = ""
 
 
 @lru_cache(maxsize=8)
@@ -112,6 +114,7 @@ def outcome(index: int, attempt: Path, out: Path) -> Outcome:
         next((float(each["grams"]) for each in reversed(events) if each["event"] == "Weighed"), float("nan")),
         _pour_seconds(events, attempt),
         attempt,
+        next((str(each["sentence"]) for each in events if each["event"] == "Refused"), ""),
     )
 
 

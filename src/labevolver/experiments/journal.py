@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labference.truth.identity import PlanError
-from labference.wire import Act, ActionSpec, Goal, Observation, Refusal
+from labference.wire import Act, ActionSpec, Goal, Observation, Refusal, ServiceFault
 
 from ..agent import Agent
 from ..observe.detector import Detector
@@ -25,11 +25,13 @@ from ..supervise import Recall
 
 Eyes = Callable[[], Detector]
 """Makes what looks at the bench in one trial."""
+ENDED = "ended"
+"""Marks the last line of a trial that ended because nothing more was proposed, and tells why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the Operator of a trial had used of its budget at its last proposal."""
+    """What the Operator of a trial had used of its budget at its end, or at the last proposal of an older journal."""
 
     requests: int = 0
     tokens: int = 0
@@ -53,17 +55,21 @@ class Journaling(Agent):
         self._written = 0
 
     def act(self, observation: Observation) -> Act:
-        """Return the next act, once the proposals that led to it are written."""
+        """Return the next act, once the proposals that led to it are written; and why there is none, with its cost."""
         try:
             return super().act(observation)
+        except (Refusal, ServiceFault) as error:
+            self._write({ENDED: str(error), **_more(self.operator)})
+            raise
         finally:
             self._write()
 
-    def _write(self) -> None:
+    def _write(self, *last: dict[str, Any]) -> None:
         moves = [] if self.trial is None else self.trial.moves[self._written :]
         more = _more(self.operator)
         with self._path.open("a", encoding="utf-8") as file:
             file.write("".join(_line({**_proposal(move.proposal), **more}) for move in moves))
+            file.write("".join(map(_line, last)))
         self._written += len(moves)
 
 
@@ -73,10 +79,11 @@ class Recorded:
     def __init__(self, path: Path) -> None:
         """Read a journal; raises `PlanError` where there is none."""
         try:
-            head, *self._lines = read(path)
+            head, *lines = read(path)
             self.name = str(head["operator"])
         except (OSError, ValueError, KeyError) as error:
             raise PlanError(f"The trial of {path} cannot teach: what was proposed cannot be read ({error}).") from error
+        self._lines = [line for line in lines if ENDED not in line]
         self._next = 0
         last = self._lines[-1] if self._lines else {}
         self.promised = [(int(number), str(entry), float(ph)) for number, entry, ph in last.get("promised", ())]

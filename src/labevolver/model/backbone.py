@@ -7,6 +7,8 @@ from typing import Literal
 
 import httpx2
 from pydantic_ai.models import Model
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.settings import ModelSettings
 
 from .port import ModelError
 
@@ -21,6 +23,15 @@ MODES: dict[str, Mode] = {
 
 DeepSeek has no JSON schema, and may not be made to call a tool while it thinks.
 """
+OTHER_SERVER = OpenAIModelProfile(
+    openai_chat_supports_max_completion_tokens=False,
+    openai_chat_supports_multiple_system_messages=False,
+    supports_inline_system_prompts=False,
+)
+"""What every server of this protocol understands: the limit of output tokens as `max_tokens`, since some ignore the
+newer name in silence, and one system message, the first, since chat templates refuse any other."""
+PLAIN = ModelSettings(framing_announcement="never")
+"""A correction begins with the same words as the question, so that such a server need not read them again."""
 LOCAL_KEY = "no-key"
 """What a server that wants no key is sent."""
 
@@ -81,4 +92,6 @@ def build(backbone: Backbone, client: httpx2.AsyncClient, key: str | None) -> Mo
             from pydantic_ai.providers.openai import OpenAIProvider
 
             spoken = OpenAIProvider(base_url=where, api_key=key or (LOCAL_KEY if where else None), http_client=client)
-            return OpenAIChatModel(backbone.model, provider=spoken)
+            if backbone.provider == "openai":
+                return OpenAIChatModel(backbone.model, provider=spoken)
+            return OpenAIChatModel(backbone.model, provider=spoken, profile=OTHER_SERVER, settings=PLAIN)

@@ -54,6 +54,8 @@ STATUS: dict[type[Exception], tuple[Fault, bool]] = {
     library.ContentFilterError: ("filtered", False),
 }
 """Error of the client library -> fault, and whether to try again; the first that fits counts."""
+OVERFLOWS = ("exceed_context_size", "context size", "context length", "context window")
+"""How servers word that a request does not fit, those among them that the client library does not know."""
 AGAIN_FROM = 500
 """HTTP status from which a failure of an unknown kind may pass."""
 
@@ -64,6 +66,9 @@ def named(error: Exception, model: str) -> Failure:
         if isinstance(link, CassetteMiss):
             return Failure("not_recorded", str(link))
     said = _said(error)
+    if isinstance(error, ModelHTTPError) and _overflows(error):
+        larger = "a larger one, or a lower limit of output tokens, would have worked"
+        return Failure("too_long", f"{model} has no room for this request in its context; {larger}. It said: {said}")
     for kind, (fault, again) in STATUS.items():
         if isinstance(error, kind):
             return Failure(fault, f"{model}: {said}", again, _asked_wait(error))
@@ -81,6 +86,14 @@ def named(error: Exception, model: str) -> Failure:
     return Failure("setup", f"{model} cannot be used like this: {said}")
 
 
+def _overflows(error: ModelHTTPError) -> bool:
+    """Return whether a provider refused a request for its length."""
+    if isinstance(error, library.ModelContextWindowExceededError):
+        return True
+    words = str(error.body).lower()
+    return error.status_code < AGAIN_FROM and any(each in words for each in OVERFLOWS)
+
+
 def _asked_wait(error: Exception) -> float | None:
     return error.retry_after if isinstance(error, library.ModelAPIError) else None
 
@@ -93,5 +106,16 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _said(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(_message(error).split()) or type(error).__name__
     return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _message(error: Exception) -> str:
+    """Return what an exception says: of an HTTP error the status and the provider's own message, where it has one."""
+    if isinstance(error, ModelHTTPError):
+        match error.body:
+            case {"message": str(text)} | {"error": {"message": str(text)}} | {"error": str(text)} | str(text):
+                return f"status {error.status_code}: {text}"
+            case _:
+                pass
+    return str(error)

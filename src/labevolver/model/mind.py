@@ -103,7 +103,9 @@ class LanguageModel:
             retries=CORRECTIONS,
         )
         seen = [BinaryContent(image.data, media_type=image.media_type) for image in ask.images]
-        content: list[UserContent] = [ask.content, *seen]
+        content: str | list[UserContent] = (
+            [ask.content, *seen] if seen else ask.content
+        )  # text-only servers take no list
         try:
             run = agent.run(content, model_settings=self._settings, usage_limits=UsageLimits(request_limit=None))
             value = self._loop.run(run).output

@@ -24,6 +24,8 @@ INTENT, ACTION = "operator_intent", "operator_action"
 Steps = Literal["two", "one"]
 TWO: Steps = "two"
 """The paper's form; "one" asks for intent and action in one answer, with half the requests."""
+SHOWN = 200
+"""Most characters of an unusable answer that a record shows."""
 T = TypeVar("T")
 Name = Literal["measure cycle", "add cycle", "dose and measure", "rinse cycle", "pour a mass", "end"]
 assert set(Name.__args__) == set(TEMPLATES)  # type: ignore[attr-defined]
@@ -118,7 +120,11 @@ class LanguageMind:
         except ModelError as error:
             if error.of_service:
                 raise ServiceFault(f"{self._mind.name}: {error}") from error
-            raise Refusal("malformed", f"{self._mind.name} gave no usable proposal ({error.fault}).") from error
+            said = f" It said last: {error.raw[:SHOWN]!r}." if error.raw else ""
+            raise Refusal(
+                "malformed",
+                f"{self._mind.name} gave no usable proposal ({error.fault}): {str(error).rstrip('.')}.{said}",
+            ) from error
 
 
 def _given(context: Context, follows: tuple[str, ...]) -> tuple[str, ...]:
