@@ -38,6 +38,18 @@ def test_declarations_load_without_a_physics_engine() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@settings(max_examples=15, deadline=None)
+@given(loads=st.lists(st.tuples(st.floats(-5, 2500), st.integers(1, 900)), min_size=1, max_size=4))
+def test_a_load_that_rests_is_read_at_once_as_sample_by_sample(loads: list[tuple[float, int]]) -> None:
+    devices = [LoadCellReadout(STEP), LoadCellReadout(STEP)]
+    found: list[list[Readout]] = [[], []]
+    for load, count in loads:
+        force = newtons(np.full(count, load))
+        found[0].append(devices[0].update(force))
+        found[1] += [devices[1].update(force[row : row + 1]) for row in range(count)]
+    assert joined(found[0]) == joined(found[1])
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, 1600), max_size=12),

@@ -41,6 +41,7 @@ from labference.wire import (
 from labference.wire.wetlab import KINDS, SETTINGS
 from labference.world import fast_hands
 from labference.world.fast import LONGEST, FastWorld
+from labference.world.fast_activities import Stirring
 from labference.world.world import World
 
 WET = [name for name, task in all_tasks().items() if FAST in task.fidelities]
@@ -250,6 +251,11 @@ def cut(block: Block, at: int) -> list[Block]:
     ]
 
 
+def copied_out(block: Block) -> Block:
+    """Return a block whose rows are no longer known to be the same, as it comes out of the records."""
+    return replace(block, **{name: getattr(block, name).copy() for name in ("pose", "speed", "touch", "opening")})
+
+
 def test_events_do_not_depend_on_how_time_without_change_is_cut() -> None:
     contract = find_task("ph")
     instance, seeds = draw(contract, 0, 0)
@@ -276,9 +282,49 @@ def test_events_do_not_depend_on_how_time_without_change_is_cut() -> None:
         pieces += cut(block, int(rng.integers(1, block.ticks))) if still and block.ticks > 1 else [block]
     assert len(pieces) > len(blocks) + 20
     assert judged(contract, instance, setup, world, pieces) == whole
+    assert sum(block.uniform and block.ticks > 1 for block in blocks) > 20
+    copied = [copied_out(block) for block in blocks]
+    assert not any(block.uniform and block.ticks > 1 for block in copied)
+    assert judged(contract, instance, setup, world, copied) == whole
     names = {type(event).__name__ for event in whole}
     assert names >= {"Tared", "Weighed", "Tilted", "Transferred", "Stirred", "Immersed", "Withdrawn", "Rinsed"}
     assert names >= {"Measured", "Grasped", "Lifted", "Released", "Settled"}
+
+
+@pytest.mark.parametrize("kind, item", [("stir", "rod"), ("rinse_probe", "probe")])
+def test_stirring_at_once_leaves_what_stirring_tick_by_tick_leaves(
+    kind: str, item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = find_task("ph")
+    setup = lay_out(contract, *draw(contract, 0, 0))
+    found = []
+    for at_once in (True, False):
+        if not at_once:
+            monkeypatch.setattr(Stirring, "blind", lambda stirring: 1)
+        world = FastWorld(contract.parts())
+        world.prepare(setup)
+        blocks: list[Block] = []
+        for each, thing, given in (
+            ("pick", "acid", {}),
+            ("pour", "acid", {"amount_g": 4.0, "kp": 1.0, "kd": 1.5}),
+            ("place", "acid", {}),
+            *([("take_probe", "probe", {}), ("measure", "probe", {"seconds": 2.0})] if item == "probe" else []),
+            (kind, item, {"seconds": 31.7}),
+        ):
+            blocks += carry_out(world, each, thing, **given)
+        found.append((blocks, world))
+    (one, whole), (two, ticked) = found
+    assert [(block.tick, block.ticks, block.still) for block in one] == [
+        (block.tick, block.ticks, block.still) for block in two
+    ]
+    for a, b in zip(one, two, strict=True):
+        for name in ("pose", "speed", "touch", "opening", "force", "liquid"):
+            assert np.array_equal(getattr(a, name), getattr(b, name)), name
+        assert a.sample == pytest.approx(b.sample, rel=1e-9, nan_ok=True)
+    vessels = range(len(whole.channels.vessels))
+    for mine, theirs in ((whole.plumbing.contents(v), ticked.plumbing.contents(v)) for v in vessels):
+        assert dict(mine.moles) == pytest.approx(dict(theirs.moles), rel=1e-12)
+    assert whole.plumbing.unmixed == pytest.approx(ticked.plumbing.unmixed, rel=1e-9)
 
 
 def test_a_flow_ends_at_the_same_tick_however_long_blocks_are() -> None:

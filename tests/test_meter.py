@@ -151,6 +151,35 @@ def test_what_is_shown_does_not_depend_on_how_time_is_cut(actions: list[object],
         assert asdict(first)[name] == pytest.approx(asdict(second)[name], rel=1e-9, abs=1e-9)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    sample=st.builds(Water, st.floats(-1, 15), st.floats(0, 12000), st.floats(0, 61)),
+    before=st.integers(0, 30),
+    count=st.integers(1, 50),
+    seed=st.integers(0, 2**32),
+)
+def test_many_shown_values_at_once_are_those_of_one_after_the_other(
+    sample: Water, before: int, count: int, seed: int
+) -> None:
+    wrong = calibrated(np.random.default_rng(seed))
+    once, one_by_one = meter(wrong, 1.0, seed), meter(wrong, 1.0, seed)
+    for probe in (once, one_by_one):
+        probe.dip("beaker")
+        for _ in range(before):
+            probe.step(SAMPLE, TAP)
+    told = once.watch(count, sample)
+    for shown in told:
+        one_by_one.step(SAMPLE, sample)
+        for mine, theirs in zip(shown, one_by_one.display(), strict=True):
+            assert (mine.unit, mine.stable, mine.status) == (theirs.unit, theirs.stable, theirs.status)
+            assert mine.value == pytest.approx(theirs.value, abs=1.001 if mine.unit == "uS/cm" else 0.1001)
+    first, second = once.state(), one_by_one.state()
+    assert (first.ticks, first.stream) == (second.ticks, second.stream)
+    for name in ("time", "fast", "slow", "cell", "sleeve"):
+        assert asdict(first)[name] == pytest.approx(asdict(second)[name], rel=1e-9, abs=1e-9)
+    assert np.array(first.values) == pytest.approx(np.array(second.values), rel=1e-9, abs=1e-9)
+
+
 @settings(max_examples=40, deadline=None)
 @given(actions=st.lists(ACTIONS, max_size=12), cut=st.integers(0, 12), seed=st.integers(0, 2**32))
 def test_a_saved_meter_goes_on_bit_for_bit(actions: list[object], cut: int, seed: int) -> None:

@@ -118,6 +118,25 @@ def test_measurements_come_back_bit_for_bit_in_the_blocks_they_were_written_in(
     assert all(map(agree, found, blocks))
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 300), st.booleans()), min_size=1, max_size=8))
+def test_a_row_that_is_repeated_leaves_the_same_file_whether_or_not_it_is_copied(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[tuple[int, bool]]
+) -> None:
+    names = ("pose", "speed", "touch", "opening")
+    blocks, copies = [], []
+    for entry, (_, rests) in zip(run_of([length for length, _ in lengths]), lengths, strict=True):
+        rows = {name: getattr(entry, name)[:1].repeat(entry.ticks, axis=0) for name in names} if rests else {}
+        copies.append(replace(entry, **rows))
+        told = {name: np.broadcast_to(value[:1], value.shape) for name, value in rows.items()}
+        blocks.append(replace(entry, **told))
+        assert blocks[-1].uniform >= rests
+    folder = tmp_path_factory.mktemp("m")
+    one, two = write(folder / "one.bin", blocks), write(folder / "two.bin", copies)
+    assert one.read_bytes() == two.read_bytes()
+    assert all(map(agree, read_blocks(one, CHANNELS), copies))
+
+
 def test_a_long_preparation_is_one_block_too(tmp_path: Path) -> None:
     blocks = run_of([3 * FRAME_TICKS, 25, 25])
     found = list(read_blocks(write(tmp_path / "m.bin", blocks), CHANNELS))

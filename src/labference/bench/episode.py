@@ -170,6 +170,7 @@ class Episode:
         self._statements = 0
         self._look = True
         self._driving = False
+        self._glance: Observation | None = None
         self._stop_at: int | None = None
 
     def run(self, session: str) -> Questions[Ending]:
@@ -377,7 +378,7 @@ class Episode:
         """Ask the executor for its next commands; nobody else is asked until it has finished."""
         assert self._executor is not None  # asked only while it works
         try:
-            step = next(self._executor) if not self._driving else self._executor.send(self._unseen())
+            step = next(self._executor) if not self._driving else self._executor.send(self._seen_by_hands())
         except StopIteration:
             self._executor, self._driving = None, False
             self._settle_answer()
@@ -386,6 +387,12 @@ class Episode:
         rows = step.commands if isinstance(step, Move) else None
         held = max(1, round(step.seconds * self.spec.rate_hz)) if isinstance(step, Wait) else 0
         self._queue.extend(rows if rows is not None else repeat(HOLD, held))
+
+    def _seen_by_hands(self) -> Observation:
+        """Return what the executor goes by now; without an arm it looks at nothing, and the last one will do."""
+        if self._glance is None or self.world.moves:
+            self._glance = self._unseen()
+        return self._glance
 
     def _unseen(self) -> Observation:
         """Return what the executor goes by; it is not delivered to anybody."""

@@ -88,24 +88,40 @@ def read_blocks(path: Path, channels: Channels) -> Iterator[Block]:
 
 def _fields(blocks: list[Block]) -> Iterator[bytes]:
     for name in FIELDS:
-        yield _pack(np.concatenate([object.__getattribute__(block, name) for block in blocks]))
-    yield _pack(np.stack([block.fixtures for block in blocks]))
+        yield _pack([object.__getattribute__(block, name) for block in blocks])
+    yield _pack([block.fixtures[None] for block in blocks])
     for name in WET:
         if object.__getattribute__(blocks[0], name).size:
-            yield _pack(np.stack([object.__getattribute__(block, name) for block in blocks]))
+            yield _pack([object.__getattribute__(block, name)[None] for block in blocks])
 
 
-def _pack(rows: np.ndarray) -> bytes:
-    """Return (k, ...) rows: the first one, which columns change, and byte planes of their differences along time.
+def _pack(parts: list[np.ndarray]) -> bytes:
+    """Return the (k, ...) rows of `parts`: the first one, which columns change, and byte planes of their differences
+    along time.
 
-    Most columns are items at rest, which cost one bit.
+    Most columns are items at rest, which cost one bit. A row that is repeated without a copy is looked at once.
     """
-    kind = f"<i{rows.dtype.itemsize}"
-    flat = np.ascontiguousarray(rows).reshape(len(rows), -1).view(kind)
+    kind = f"<i{parts[0].dtype.itemsize}"
+    once = [part[:1] if not part.strides[0] else part for part in parts]
+    flat = np.ascontiguousarray(np.concatenate(once)).reshape(sum(map(len, once)), -1).view(kind)
     moving = (flat != flat[0]).any(axis=0)
-    change = np.ascontiguousarray(np.diff(flat[:, moving], axis=0))
+    change = np.diff(flat[:, moving], axis=0)
+    if len(flat) < (count := sum(map(len, parts))):
+        full = np.zeros((count - 1, change.shape[1]), change.dtype)
+        full[_changing(parts, once)] = change
+        change = full
+    change = np.ascontiguousarray(change)
     planes = np.ascontiguousarray(change.view(np.uint8).reshape(change.size, change.itemsize).T)
     return b"".join((flat[0].tobytes(), np.packbits(moving).tobytes(), planes.tobytes()))
+
+
+def _changing(parts: list[np.ndarray], once: list[np.ndarray]) -> np.ndarray:
+    """Return which rows of `parts` but the first are those of `once`; the others repeat the one before."""
+    start, rows = 0, []
+    for part, few in zip(parts, once, strict=True):
+        rows.append(np.arange(start, start + len(few)))
+        start += len(part)
+    return np.concatenate(rows)[1:] - 1
 
 
 def _unpack(data: bytes, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:

@@ -104,6 +104,32 @@ class Block:
         """Return the tick after the last row."""
         return self.tick + len(self.pose)
 
+    @property
+    def uniform(self) -> bool:
+        """Return whether all rows are known to be the same, but for the forces: they are one row, told many times."""
+        fields = (self.pose, self.speed, self.touch, self.opening)
+        return all([not field.strides[0] for field in fields]) or len(self.pose) == 1
+
+    def thinned(self) -> Block:
+        """Return the first row of a `uniform` block, and any other block as it is."""
+        if not self.uniform or len(self.pose) == 1:
+            return self
+        return Block(
+            self.tick,
+            self.pose[:1],
+            self.speed[:1],
+            self.touch[:1],
+            self.opening[:1],
+            self.force[:1],
+            self.fixtures,
+            self.control,
+            self.generation,
+            self.liquid,
+            self.sample,
+            self.pressed,
+            min(self.still, 1),
+        )
+
 
 class Readout(NamedTuple):
     """What an instrument made of k load-cell samples: the paper's equations 8 and 9 and the display.

@@ -173,7 +173,7 @@ class Referee:
     def observe(self, block: Block, readouts: tuple[Readout, ...], dipped: tuple[Dipped, ...] = ()) -> list[Event]:
         """Judge what was measured; return the events it led to."""
         first = len(self.history)
-        place = self.contract.place(block, self.channels)
+        place = self._place(block)
         for staged in self._stage(block):
             self._physical(staged)
         stretches = [(0, self.state)]
@@ -191,6 +191,12 @@ class Referee:
             self._expire(self.waiting, block.end)
             self._refresh()
         return self.history[first:]
+
+    def _place(self, block: Block) -> np.ndarray:
+        """Return where each item rests, (k, n) as the contract reads it; rows that are all the same are read once."""
+        rows = block.thinned()
+        place = self.contract.place(rows, self.channels)
+        return place if rows is block else np.broadcast_to(place, (block.ticks, *place.shape[1:]))
 
     def _stage(self, block: Block) -> list[Staged]:
         """Return what the environment began with this block."""

@@ -120,28 +120,37 @@ class Watch:
         return events
 
     def _items(self, block: Block, place: np.ndarray) -> list[Handled]:
-        if not self._busy and self._quiet_block(block, place):
+        ticks, rows = block.ticks, block.thinned()
+        where = place[: rows.ticks]
+        if not self._busy and self._quiet_block(rows, where):
             self._grip.held[:] = self._air.held[:] = 0
-            self._free.held += block.ticks
-            self._quiet.held += block.ticks
+            self._free.held += ticks
+            self._quiet.held += ticks
             return []
-        touched, slow = touched_by_robot(block), low_motion(block)
-        closing = block.opening[:, 1:] <= block.opening[:, :1] - EFFORT
-        grip = self._grip.update(((block.touch[:, :-1] & _BOTH) == _BOTH) & closing)
-        free = self._free.update(~touched)
-        air = self._air.update(touched & (place < 0))
-        previous = np.vstack([self._last_place[None], place[:-1]])
-        quiet = self._quiet.update(~touched & slow & (place >= 0) & (place == previous))
-        self._last_place = place[-1].copy()
-        below = block.pose[:, :-1, 2] < FLOOR
-        marks = self._marks(grip, free, quiet, below, air)
+        touched, slow = touched_by_robot(rows), low_motion(rows)
+        closing = rows.opening[:, 1:] <= rows.opening[:, :1] - EFFORT
+        grips, airs = ((rows.touch[:, :-1] & _BOTH) == _BOTH) & closing, touched & (where < 0)
+        rests = ~touched & slow & (where >= 0)
+        if rows.ticks < ticks:
+            marks = self._marked_once(ticks, grips[0], ~touched[0], rests[0], airs[0], where[0])
+        else:
+            marks = self._marked(grips, ~touched, rests, airs, where)
+        self._last_place = where[-1].copy()
+        below = rows.pose[:, :-1, 2] < FLOOR
+        if below.any():
+            for column in np.flatnonzero(below.any(axis=0)).tolist():
+                marks[column].append((int(below[:, column].argmax()), 3))
         loose = touched | ~slow
-        moved = loose | (place != self._confirmed)
+        moved = loose | (where != self._confirmed)
         stirs = moved.any(axis=0).tolist()
         events: list[Handled] = []
         for column, track in enumerate(self.tracks):
             if marks[column]:
-                events += self._item(column, block, marks[column], loose, moved, place)
+                alone = (
+                    np.broadcast_to(loose, place.shape)[:, column],
+                    np.repeat(moved[:, column], ticks // rows.ticks),
+                )
+                events += self._item(column, block, marks[column], *alone, place[:, column])
             elif not track.fallen:
                 track.stirred |= stirs[column]
         self._busy = any(track.stirred or track.grasped for track in self.tracks)
@@ -155,23 +164,47 @@ class Watch:
             and (place == self._confirmed).all()
         )
 
-    def _marks(
-        self, grip: np.ndarray, free: np.ndarray, quiet: np.ndarray, below: np.ndarray, air: np.ndarray
+    def _marked(
+        self, grips: np.ndarray, frees: np.ndarray, rests: np.ndarray, airs: np.ndarray, place: np.ndarray
     ) -> list[list[tuple[int, int]]]:
         """Return for each item the rows at which something about it may change, each with a number for what."""
+        grip, free, air = self._grip.update(grips), self._free.update(frees), self._air.update(airs)
+        previous = np.vstack([self._last_place[None], place[:-1]])
+        quiet = self._quiet.update(rests & (place == previous))
         marks: list[list[tuple[int, int]]] = [[] for _ in self.tracks]
         reached = (grip == self._grasp_ticks, free == self._release_ticks, quiet == self._settle_ticks)
         for mark, found in enumerate(reached):
             for row, column in np.argwhere(found).tolist():
                 marks[column].append((row, mark))
-        if below.any():
-            for column in np.flatnonzero(below.any(axis=0)).tolist():
-                marks[column].append((int(below[:, column].argmax()), 3))
-        for column, track in enumerate(self.tracks):
-            if (track.grasped and not track.lifted) or (marks[column] and marks[column][0][1] == 0):
-                rows = np.flatnonzero(air[:, column] >= self._lift_ticks).tolist()
-                marks[column] += [(row, 4) for row in rows]
+        for column in self._liftable(marks):
+            marks[column] += [(row, 4) for row in np.flatnonzero(air[:, column] >= self._lift_ticks).tolist()]
         return marks
+
+    def _marked_once(
+        self, ticks: int, grips: np.ndarray, frees: np.ndarray, rests: np.ndarray, airs: np.ndarray, place: np.ndarray
+    ) -> list[list[tuple[int, int]]]:
+        """Return the same for `ticks` rows that are all like one, (n,)."""
+        self._quiet.held[place != self._last_place] = -1  # the first row breaks what was
+        begins = (self._grip.stay(grips, ticks), self._free.stay(frees, ticks), self._quiet.stay(rests, ticks))
+        air = self._air.stay(airs, ticks)
+        marks: list[list[tuple[int, int]]] = [[] for _ in self.tracks]
+        for mark, (begin, after) in enumerate(
+            zip(begins, (self._grasp_ticks, self._release_ticks, self._settle_ticks), strict=True)
+        ):
+            row = begin + (after - 1)
+            for column in np.flatnonzero((row >= 0) & (row < ticks)).tolist():
+                marks[column].append((int(row[column]), mark))
+        for column in self._liftable(marks):
+            marks[column] += [(row, 4) for row in range(max(0, int(air[column]) + self._lift_ticks - 1), ticks)]
+        return marks
+
+    def _liftable(self, marks: list[list[tuple[int, int]]]) -> list[int]:
+        """Return the columns of items that are grasped and not lifted yet, or may be grasped now."""
+        return [
+            column
+            for column, track in enumerate(self.tracks)
+            if (track.grasped and not track.lifted) or (marks[column] and marks[column][0][1] == 0)
+        ]
 
     def _item(
         self,
@@ -182,8 +215,8 @@ class Watch:
         moved: np.ndarray,
         place: np.ndarray,
     ) -> list[Handled]:
-        """Run one item's small state machine over the ticks at which something about it changes: `loose` where it was
-        touched or fast, `moved` where it was that or elsewhere than confirmed.
+        """Run one item's small state machine over the ticks at which something about it changes: `loose` (k,) where it
+        was touched or fast, `moved` (k,) where it was that or elsewhere than confirmed, and its `place` (k,).
         """
         track, item = self.tracks[column], self.channels.items[column]
         if track.fallen:
@@ -191,7 +224,7 @@ class Watch:
         events: list[Handled] = []
         done = 0
         for row, mark in sorted(marks):
-            track.stirred |= bool(moved[done : row + 1, column].any())
+            track.stirred |= bool(moved[done : row + 1].any())
             done = row + 1
             tick = block.tick + row
             if mark == 0 and not track.grasped:
@@ -208,13 +241,13 @@ class Watch:
                 track.lifted = True
                 events.append(Lifted(tick, item, track.attempt))
             elif mark == 2 and track.stirred:
-                events.append(self._settle(column, tick, int(place[row, column])))
-                moved[:, column] = loose[:, column] | (place[:, column] != self._confirmed[column])
+                events.append(self._settle(column, tick, int(place[row])))
+                moved = loose | (place != self._confirmed[column])
             elif mark == 3:
                 events.append(Fell(tick, item, track.attempt))
                 track.fallen, track.grasped, track.stirred = True, False, False
                 return events
-        track.stirred |= bool(moved[done:, column].any())
+        track.stirred |= bool(moved[done:].any())
         return events
 
     def _settle(self, column: int, tick: int, place: int) -> Settled:

@@ -29,6 +29,17 @@ class Dwell:
         self.held = run[-1].copy()
         return run
 
+    def stay(self, condition: np.ndarray, ticks: int) -> np.ndarray:
+        """Let `condition` (width,) be the same for `ticks` ticks; return at which row each would have begun to hold.
+
+        What holds at row r has then held for r + 1 - begin ticks. Where it does not hold, that is a row to come.
+
+        Example: condition [1, 0] for 3 ticks after 5 held ticks each -> [-5, 3]
+        """
+        begins = np.where(condition, -self.held, ticks)
+        self.held = ticks - begins
+        return begins
+
 
 def _steps(length: int) -> np.ndarray:
     return np.arange(1, length + 1, dtype=np.int64).reshape(-1, 1)

@@ -63,13 +63,20 @@ _RESTING = np.zeros((64, 2), np.int32)
 
 
 class Activity(Protocol):
-    """What a hand does from tick to tick with an `item`, which it holds at `height` [m] of its axis."""
+    """What a hand does with an `item`, which it holds at `height` [m] of its axis, tick by tick until it is `over`."""
 
     item: str
     height: float
+    over: bool
 
-    def tick(self, things: Things, shown: float | None) -> bool:
-        """Do what is due after a tick at whose end the balance showed `shown` [g]; return whether it goes on."""
+    def blind(self) -> int:
+        """Return for how many ticks it will go on whatever happens meanwhile; at least 1."""
+        ...
+
+    def tick(self, things: Things, shown: float | None, ticks: int = 1) -> list[Where]:
+        """Do what is due after `ticks` at whose end the balance showed `shown` [g]; return where the item was after
+        each of them but the last.
+        """
         ...
 
 
@@ -191,7 +198,7 @@ class FastWorld:
         speed = _RESTING[:n]
         if calm:
             force = np.full((steps, len(self._cells)), self._forces(things.loads()), np.float32)
-            still -= self._flow(steps * TIMESTEP)
+            still -= self._flow(steps)
         else:
             before, activity = self._before, self.activity
             passed = self._busy(steps)
@@ -367,35 +374,42 @@ class FastWorld:
         due = math.ceil(aired / TIMESTEP - 1e-6) - 1
         return min(self.longest, max(MIXING, int(min(spread, 1e3) / TIMESTEP)), due if due > 0 else self.longest)
 
-    def _flow(self, seconds: float, substeps: int = 1) -> bool:
-        """Let liquids go on; return whether a mass changed."""
+    def _flow(self, ticks: int, substeps: int = 1, *, stirs: bool = False) -> bool:
+        """Let liquids go on for `ticks`; return whether a mass changed."""
         where = self.things.where
         tips = tuple([where[item].at for item in self._tips])
         stirrers = tuple([where[item].at for item in self._stirrers])
-        return self.plumbing.step(seconds, self.things.placed, tips, stirrers, substeps)
+        return self.plumbing.step(ticks * TIMESTEP, self.things.placed, tips, stirrers, substeps, stirs=stirs)
 
     def _busy(self, steps: int) -> _Passed:
-        """Let time pass tick by tick while something goes on, up to its end."""
+        """Let time pass while something goes on, up to its end: tick by tick where that depends on each."""
         plumbing, where, placed, activity = self.plumbing, self.things.where, self.things.placed, self.activity
         glimpse = _Glimpse(self._cells[0].state()) if self._cells else None
         loads, forces = self.things.loads(), list[list[float]]()
         trail, last = list[Where](), 0
         while len(forces) < steps:
-            calm = plumbing.calm(placed)
-            ticks = steps - len(forces) if calm and activity is None else 1
+            calm, left = plumbing.calm(placed), steps - len(forces)
+            ticks = 1 if not calm else left if activity is None else self._blind(activity, left)
             row = self._forces(loads)
             if activity is not None:
                 trail.append(where[activity.item])
-            if self._flow(ticks * TIMESTEP, 1 if calm else _SUBSTEPS):
+            if self._flow(ticks, 1 if calm else _SUBSTEPS, stirs=ticks > 1 and activity is not None):
                 last = len(forces) + 1
             forces += [row] * ticks
             if activity is None:
                 continue
-            if not activity.tick(self.things, self._shown(glimpse, self.tick + len(forces) - 1, row)):
+            shown = None if ticks > 1 else self._shown(glimpse, self.tick + len(forces) - 1, row)
+            trail += activity.tick(self.things, shown, ticks)
+            if activity.over:
                 self.activity = activity = None
                 break
         self._before = None if activity is None else trail[-1]
         return _Passed(forces, trail, len(forces) - last)
+
+    def _blind(self, activity: Activity, left: int) -> int:
+        """Return how many ticks of at most `left` an activity may pass at once; liquids exchange CO2 at the last."""
+        due = max(1, math.ceil(self.plumbing.airs / TIMESTEP - 1e-6))
+        return min(left, due, activity.blind())
 
     def _shown(self, glimpse: _Glimpse | None, tick: int, row: list[float]) -> float | None:
         """Return what the first balance shows [g] after a tick under the forces of `row`, None where nothing."""

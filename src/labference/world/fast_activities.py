@@ -50,11 +50,16 @@ class Pouring:
         self._tilt, self._slope, self._passed, self._still = TILT_START, 0.0, 0, 0
         self._base: float | None = None
         self._last = 0.0
-        self._phase = "control"
+        self._phase, self.over = "control", False
         self._draining = round(DRAINED_S / PERIOD)
 
-    def tick(self, things: Things, shown: float | None) -> bool:
-        """Go on with what the balance shows; return whether the pour goes on."""
+    def blind(self) -> int:
+        """Return for how many ticks it goes on whatever is shown: it looks at the balance at each."""
+        return 1
+
+    def tick(self, things: Things, shown: float | None, ticks: int = 1) -> list[Where]:
+        """Go on with what the balance shows, for one tick."""
+        assert ticks == 1, ticks  # it is not blind
         before = self._tilt
         match self._phase:
             case "control":
@@ -66,7 +71,8 @@ class Pouring:
                 self._draining -= 1
         if self._tilt != before:
             things.move(self.item, self.where(self._tilt), TUBE_GRIP)
-        return self._draining > 0
+        self.over = self._draining <= 0
+        return []
 
     def where(self, tilt: float) -> Where:
         """Return where the tube is when it leans by `tilt` [deg] with its lip over the vessel."""
@@ -103,14 +109,21 @@ class Stirring:
 
     def __init__(self, item: str, height: float, at: tuple[float, float, float], ticks: int) -> None:
         self.item, self.height, self._at, self._left = item, height, at, ticks
-        self._passed = 0
+        self._passed, self.over = 0, False
 
-    def tick(self, things: Things, shown: float | None) -> bool:
-        """Go on; return whether there is time left."""
+    def blind(self) -> int:
+        """Return for how many ticks it goes on whatever is shown: all, once the tool has been there for a tick."""
+        return self._left - self._passed if self._passed > 1 else 1
+
+    def tick(self, things: Things, shown: float | None, ticks: int = 1) -> list[Where]:
+        """Go on for `ticks`; return where the tool was after each of them but the last."""
         del shown
-        self._passed += 1
-        angle = 2 * math.pi * TURNS_HZ * self._passed * PERIOD
+        first, self._passed = self._passed + 1, self._passed + ticks
+        things.move(self.item, self._where(self._passed), self.height)
+        self.over = self._passed >= self._left
+        return [self._where(passed) for passed in range(first, self._passed)]
+
+    def _where(self, passed: int) -> Where:
+        angle = 2 * math.pi * TURNS_HZ * passed * PERIOD
         x, y, z = self._at
-        at = (x + CIRCLE * math.cos(angle), y + CIRCLE * math.sin(angle), z)
-        things.move(self.item, Where(at), self.height)
-        return self._passed < self._left
+        return Where((x + CIRCLE * math.cos(angle), y + CIRCLE * math.sin(angle), z))

@@ -107,12 +107,17 @@ def repeated(block: Block, times: int) -> Block:
     """Return a block of one row with that row `times` times."""
     return replace(
         block,
-        pose=np.repeat(block.pose, times, axis=0),
-        speed=np.repeat(block.speed, times, axis=0),
-        touch=np.repeat(block.touch, times, axis=0),
-        opening=np.repeat(block.opening, times, axis=0),
-        force=np.repeat(block.force, times, axis=0),
+        pose=_times(block.pose, times),
+        speed=_times(block.speed, times),
+        touch=_times(block.touch, times),
+        opening=_times(block.opening, times),
+        force=_times(block.force, times),
     )
+
+
+def _times(row: np.ndarray, times: int) -> np.ndarray:
+    """Return one row as `times` rows, without copying it."""
+    return np.broadcast_to(row, (times, *row.shape[1:]))
 
 
 def join(blocks: list[Block], tick: int) -> Block:

@@ -111,14 +111,20 @@ class LoadCellReadout:
 
     def _filter(self, raw: np.ndarray) -> np.ndarray:
         """Run the first-order filter over finite samples, and hold the last value over the others."""
-        gain, filtered = self._gain, self._filtered
-        series = []
+        gain, filtered, before = self._gain, self._filtered, math.nan
+        series: list[float] = []
+        constant = len(raw) > 1 and raw[0] == raw[-1] and bool((raw == raw[0]).all())
         for sample in raw.tolist():
             if sample - sample == 0.0:
                 filtered += gain * (sample - filtered)
+            if constant and filtered == before:  # and so it stays
+                break
             series.append(filtered)
+            before = filtered
         self._filtered = filtered
-        return np.array(series)
+        found = np.full(len(raw), filtered)
+        found[: len(series)] = series
+        return found
 
     def _stable(self, filtered: np.ndarray, status: np.ndarray) -> np.ndarray:
         """Judge a full window of valid samples behind every row, and remember the tail."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -165,16 +166,8 @@ class Meter:
         """Return the shown pH, conductivity and temperature."""
         if not self._values:
             return DRY
-        ph, cell, heat = self._values[-1]
-        creeps = (PH_CREEP, max(LEAST_CREEP, CELL_CREEP * cell), HEAT_CREEP)
-        steady = self._steady(creeps) if len(self._values) == WINDOW else (False, False, False)
-        # Without a temperature in range nothing is compensated.
-        valid = HEAT_RANGE[0] <= heat <= HEAT_RANGE[1]
-        return (
-            _entry(ph, 2, PH_RANGE, "pH", valid, steady[0]),
-            _entry(cell, 0, CELL_RANGE, "uS/cm", valid, steady[1]),
-            _entry(heat, 1, HEAT_RANGE, "°C", valid, steady[2]),
-        )
+        full = len(self._values) == WINDOW
+        return _display(self._values[-1], _steady(np.array(self._values))[0].tolist() if full else _UNSTEADY)
 
     def dip(self, liquid: str) -> tuple[Portion, ...]:
         """Put the probe into `liquid` and return what of other liquids comes along."""
@@ -222,6 +215,30 @@ class Meter:
             self._show(sample)
         self._respond(dt - passed, sample)
         self._time = end
+
+    def watch(self, count: int, sample: Sample) -> list[tuple[Shown, Shown, Shown]]:
+        """Let `count` intervals between shown values pass in a constant `sample`; return each display.
+
+        It begins right after a shown value, and equals that many steps of `SAMPLE`, up to rounding.
+        """
+        self._accept(count * SAMPLE, sample)
+        decays = np.array(_decays(SAMPLE, sample.conductivity))
+        start = np.array((self._fast, self._slow, self._cell, self._sleeve))
+        around = np.array((sample.ph, sample.ph, sample.conductivity, sample.temperature))
+        parts = around + (start - around) * decays ** np.arange(1, count + 1)[:, None]
+        self._fast, self._slow, self._cell, self._sleeve = parts[-1].tolist()
+        ticks = np.arange(self._ticks + 1, self._ticks + count + 1)
+        self._ticks, self._time = self._ticks + count, self._time + count * SAMPLE
+        fast, slow, cell, sleeve = parts.T
+        noise, cell_noise = self._rng.standard_normal((count, 2)).T
+        rows = self._shown(fast, slow, cell, sleeve, sample.temperature, ticks, noise, cell_noise)
+        series = np.concatenate((np.reshape(self._values, (-1, 3)), rows))
+        steady = np.zeros((count, 3), bool)
+        if (full := min(count, len(series) - WINDOW + 1)) > 0:
+            steady[-full:] = _steady(series[-full - WINDOW + 1 :])
+        displays = [_display(row, still) for row, still in zip(rows.tolist(), steady.tolist(), strict=True)]
+        self._values.extend([(ph, cell, heat) for ph, cell, heat in rows[-WINDOW:].tolist()])
+        return displays
 
     def state(self) -> MeterState:
         """Return all that is remembered; the same steps from it give the same bits."""
@@ -281,27 +298,51 @@ class Meter:
         if sample is None:
             self._values.clear()
             return
-        wrong = self.calibration
-        heat = self._sleeve + wrong.heat
-        change = FAST_SHARE * self._fast + (1.0 - FAST_SHARE) * self._slow - NEUTRAL
-        offset = wrong.offset + wrong.drift * self._ticks * SAMPLE / 3600.0
-        potential = -NERNST * (sample.temperature + ZERO_CELSIUS) * (wrong.slope * change + offset)
-        potential += self._noise * POTENTIAL_NOISE * noise
-        ph = NEUTRAL - potential / (NERNST * max(heat + ZERO_CELSIUS, 1.0))
-        cell = wrong.gain * self._cell / max(1.0 + PER_KELVIN * (heat - REFERENCE), 0.1)
-        self._values.append((ph, cell * (1.0 + self._noise * CELL_NOISE * cell_noise), heat))
+        ph, cell, heat = self._shown(
+            self._fast, self._slow, self._cell, self._sleeve, sample.temperature, self._ticks, noise, cell_noise
+        ).tolist()
+        self._values.append((ph, cell, heat))
 
-    def _steady(self, allowed: tuple[float, float, float]) -> tuple[bool, bool, bool]:
-        """Return whether the last 10 s change by less than `allowed`, judged by the means of their halves."""
-        half = WINDOW // 2
-        ph, cell, heat = (
-            2.0 * abs(sum(series[half:]) - sum(series[:half])) / half <= most
-            for series, most in zip(zip(*self._values, strict=True), allowed, strict=True)
-        )
-        return ph, cell, heat
+    def _shown(
+        self, fast: Any, slow: Any, cell: Any, sleeve: Any, temperature: float, ticks: Any, noise: Any, cell_noise: Any
+    ) -> Any:
+        """Return what is shown of pH, conductivity and temperature: numbers, or (k, 3) of arrays (k,)."""
+        wrong = self.calibration
+        heat = sleeve + wrong.heat
+        change = FAST_SHARE * fast + (1.0 - FAST_SHARE) * slow - NEUTRAL
+        offset = wrong.offset + wrong.drift * ticks * SAMPLE / 3600.0
+        potential = -NERNST * (temperature + ZERO_CELSIUS) * (wrong.slope * change + offset)
+        potential = potential + self._noise * POTENTIAL_NOISE * noise
+        ph = NEUTRAL - potential / (NERNST * np.maximum(heat + ZERO_CELSIUS, 1.0))
+        cell = wrong.gain * cell / np.maximum(1.0 + PER_KELVIN * (heat - REFERENCE), 0.1)
+        return np.stack((ph, cell * (1.0 + self._noise * CELL_NOISE * cell_noise), heat), axis=-1)
 
     def _film_mass(self) -> float:
         return FILM_LEAST + (FILM_MOST - FILM_LEAST) * float(self._rng.random())
+
+
+def _steady(series: np.ndarray) -> np.ndarray:
+    """Return for each row of `series` (m, 3) that ends 10 s whether those change by less than the lamp allows, (k, 3),
+    judged by the means of their halves.
+    """
+    half = WINDOW // 2
+    windows = np.lib.stride_tricks.sliding_window_view(series, WINDOW, axis=0)
+    change = 2.0 * np.abs(windows[..., half:].sum(axis=-1) - windows[..., :half].sum(axis=-1)) / half
+    allowed = np.full(change.shape, (PH_CREEP, LEAST_CREEP, HEAT_CREEP))
+    np.maximum(LEAST_CREEP, CELL_CREEP * series[WINDOW - 1 :, 1], out=allowed[:, 1])
+    return np.asarray(change <= allowed)
+
+
+def _display(values: Sequence[float], steady: Sequence[bool]) -> tuple[Shown, Shown, Shown]:
+    """Return what is shown of pH, conductivity and temperature before rounding."""
+    ph, cell, heat = values
+    # Without a temperature in range nothing is compensated.
+    valid = HEAT_RANGE[0] <= heat <= HEAT_RANGE[1]
+    return (
+        _entry(ph, 2, PH_RANGE, "pH", valid, steady[0]),
+        _entry(cell, 0, CELL_RANGE, "uS/cm", valid, steady[1]),
+        _entry(heat, 1, HEAT_RANGE, "°C", valid, steady[2]),
+    )
 
 
 def _entry(value: float, digits: int, limits: tuple[float, float], unit: str, valid: bool, steady: bool) -> Shown:
@@ -313,6 +354,7 @@ def _entry(value: float, digits: int, limits: tuple[float, float], unit: str, va
     return Shown(value, unit, steady, "ok")
 
 
+_UNSTEADY = (False, False, False)
 DRY = (Shown(None, "pH", False, "dry"), Shown(None, "uS/cm", False, "dry"), Shown(None, "°C", False, "dry"))
 """What is shown while the probe is not in a liquid."""
 

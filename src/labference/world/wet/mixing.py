@@ -27,10 +27,14 @@ class Mixture:
     near: Solution
     passed: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.near is not self.whole and self.near == self.whole:
+            object.__setattr__(self, "near", self.whole)
+
     @property
     def mixed(self) -> bool:
         """Return whether it is the same everywhere."""
-        return self.near is self.whole or self.near == self.whole
+        return self.near is self.whole
 
     @property
     def sensed(self) -> Solution:

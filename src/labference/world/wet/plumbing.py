@@ -226,7 +226,7 @@ class Plumbing:
         """
         inside = [self._reached(index, tip, placed) for index, tip in enumerate(tips)]
         spreads = [self._spreads(vessel) for vessel in inside if vessel >= 0]
-        return (min(spreads), (self._aired + 1) * AIRED_S - self._time) if spreads else None
+        return (min(spreads), self.airs) if spreads else None
 
     def _spreads(self, vessel: int) -> float:
         """Return how long it takes until what surrounds a tip in a vessel has changed by `NOTICED` [s]."""
@@ -245,11 +245,14 @@ class Plumbing:
         tips: tuple[Point, ...] = (),
         stirrers: tuple[Point, ...] = (),
         parts: int = 1,
+        *,
+        stirs: bool = False,
     ) -> bool:
         """Let `dt` [s] pass; return whether a mass changed.
 
         Vessels are `placed`, the tips of probes are at `tips`, and the lower ends of other tools at `stirrers` [m].
-        Streams run in `parts` equal steps, and keep their aim meanwhile.
+        Streams run in `parts` equal steps, and keep their aim meanwhile. What is in a liquid `stirs` it all the time;
+        otherwise it does where it is elsewhere than at the last step.
         """
         changed = False
         self.falling, self.pushes = (), {}
@@ -258,7 +261,7 @@ class Plumbing:
                 changed = self._run(index, dt / parts, parts, placed) or changed
         for index, tip in enumerate(tips):
             changed = self._dip(index, tip, placed) or changed
-        self._mix(dt, placed, tips + stirrers)
+        self._mix(dt, placed, tips + stirrers, stirs)
         self._air(dt)
         return changed
 
@@ -401,19 +404,26 @@ class Plumbing:
             self._mixtures[vessel] = self._mixtures[vessel].added(pour.held, kind, mass)
             pour.add(mass)
 
-    def _mix(self, dt: float, placed: list[Placed], tools: tuple[Point, ...]) -> None:
+    def _mix(self, dt: float, placed: list[Placed], tools: tuple[Point, ...], stirs: bool) -> None:
         """Let what was added spread, faster below a stream and around a tool that moves."""
         before, self._tools = self._tools, tools
-        unmixed = [index for index, mixture in enumerate(self._mixtures) if not mixture.mixed]
+        unmixed = [index for index, mixture in enumerate(self._mixtures) if mixture.near is not mixture.whole]
         if not unmixed:
             return
         moved = [
-            now for now, then in zip(tools, before, strict=False) if now != then and math.dist(now, then) > STIRS * dt
+            now
+            for now, then in zip(tools, tools if stirs else before, strict=False)
+            if stirs or (now != then and math.dist(now, then) > STIRS * dt)
         ]
         stirred = {self._around(tool, placed, 0.0) for tool in moved}
         for index in unmixed:
             lag = STREAM_S if index in self.pushes else STIRRED_S if index in stirred else STANDING_S
             self._mixtures[index] = self._mixtures[index].stood(dt, lag)
+
+    @property
+    def airs(self) -> float:
+        """Return in how many seconds liquids exchange CO2 with the air next."""
+        return (self._aired + 1) * AIRED_S - self._time
 
     def _air(self, dt: float) -> None:
         """Let wide vessels exchange CO2 with the air, now and then."""
