@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -573,15 +574,42 @@ def test_a_service_cannot_fill_the_records_with_what_it_says_of_itself() -> None
     assert len(str(found)) < 5000
 
 
-@pytest.mark.parametrize("words", [b"\xc1", pack_openpi([1]), pack_openpi(None)])
-def test_a_greeting_that_is_none_is_a_fault_of_the_service(words: bytes) -> None:
-    server = serve(lambda connection: connection.send(words), "127.0.0.1", 0)
+@contextmanager
+def saying(*words: bytes) -> Iterator[str]:
+    """Give the address of a server that says `words` to whoever connects, and goes."""
+    server = serve(lambda connection: [connection.send(word) for word in words] and None, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    with pytest.raises(ServiceFault, match="The server sent"):
-        OpenPi(f"ws://127.0.0.1:{server.socket.getsockname()[1]}", read(PROFILE), 0, 5.0)
-    server.shutdown()
-    thread.join()
+    try:
+        yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def slow_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the server have gone before the client has set up what it opened."""
+    limit_sending = link._limit_sending
+
+    def late(connected: socket.socket, seconds: float) -> None:
+        while connected.fileno() >= 0:  # until the thread that receives has seen the end
+            time.sleep(0.001)
+        limit_sending(connected, seconds)
+
+    monkeypatch.setattr(link, "_limit_sending", late)
+
+
+@pytest.mark.parametrize("words", [b"\xc1", pack_openpi([1]), pack_openpi(None)])
+def test_a_greeting_that_is_none_is_a_fault_of_the_service(words: bytes) -> None:
+    with saying(words) as url, pytest.raises(ServiceFault, match="The server sent"):
+        OpenPi(url, read(PROFILE), 0, 5.0)
+
+
+@pytest.mark.usefixtures("slow_client")
+def test_the_last_word_of_a_server_that_has_gone_is_heard() -> None:
+    with saying(pack_openpi([1])) as url, pytest.raises(ServiceFault, match="The server sent a list"):
+        OpenPi(url, read(PROFILE), 0, 5.0)
 
 
 def test_a_server_that_never_opens_a_websocket_is_given_up() -> None:
@@ -632,14 +660,10 @@ def test_a_server_ends_while_a_policy_is_still_thinking(wire: str, tmp_path: Pat
     client.join()
 
 
-def test_a_server_that_is_gone_as_soon_as_it_has_greeted_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(connected: socket.socket, seconds: float) -> None:
-        connected.close()
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-
-    monkeypatch.setattr(link, "_limit_sending", gone)
-    with wrapped(noise=None) as server, pytest.raises(ServiceFault, match="Bad file descriptor"):
-        Link(f"ws://127.0.0.1:{server.port}", 5.0)
+@pytest.mark.usefixtures("slow_client")
+def test_a_server_that_is_gone_as_soon_as_it_has_greeted_is_a_fault() -> None:
+    with saying() as url, pytest.raises(ServiceFault, match="lost before an answer came"):
+        OpenPi(url, read(PROFILE), 0, 5.0)
 
 
 def test_a_server_that_does_not_read_is_given_up() -> None:

@@ -6,6 +6,7 @@ be taken for the answer to the next question.
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 import sys
@@ -106,11 +107,16 @@ class Link:
 
 def _limit_sending(connected: socket.socket, seconds: float) -> None:
     """Let a send to a server that does not read fail after `seconds`, where the system offers it."""
-    if sys.platform != "win32":
-        whole = int(seconds)
-        connected.setsockopt(
-            socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", whole, int(1e6 * (seconds - whole)))
-        )
+    if sys.platform == "win32":
+        return
+    whole = int(seconds)
+    limit = struct.pack("ll", whole, int(1e6 * (seconds - whole)))
+    try:
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+    except OSError as error:
+        # A server may have said its word and gone; the thread that receives has closed the socket, and keeps the word.
+        if error.errno != errno.EBADF:
+            raise
 
 
 def _words(error: BaseException) -> str:
