@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ from labference.bench.system import System, answered
 from labference.records import folder
 from labference.score.audit import audit
 from labference.wire import Policy
+from labference.world.wet.timing import TIMINGS
 
 
 def run(policy: Policy, out: Path, task: str = "ph", index: int = 0, instances: str = "paper") -> Result:
@@ -71,6 +73,20 @@ def test_a_trial_is_an_ordinary_record_that_the_audit_confirms_and_every_act_has
     asked = [each["operation"]["kind"] for each in acts if each["act"] == "Perform"]
     ruled = [each.action.kind for each in made.gate.rulings if each.admitted and each.action.kind != "stop"]
     assert asked == ruled
+
+
+def test_an_agent_whose_grasps_all_miss_gives_up_after_three_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TIMINGS, "pick", replace(TIMINGS["pick"], fails=1.0))
+    made = agent()
+    result = run(made, tmp_path)
+    assert (result.status, result.reason) == ("scored", "stopped")
+    assert made.trial is not None and not made.trial.claimed
+    tried = [each.action.kind for each in made.gate.rulings if each.admitted and each.action.item == "acid"]
+    assert tried == ["pick"] * 3
+    logs = [each.exception for each in made.gate.intercepts if each.exception is not None]
+    assert "nothing changed" in logs[-1].sentence and logs[-1].values == (("in_vain", 3),)
 
 
 def test_the_inner_loop_is_refused_each_thing_once(tmp_path: Path) -> None:

@@ -140,6 +140,17 @@ def test_a_hand_that_closes_on_nothing_is_believed_empty() -> None:
     assert carried("ph", (action("pick", "acid"), seen(goal, 7.0, 0.025, balance=(60.0, True)))).hand == "acid"
 
 
+def test_what_was_done_in_vain_is_counted_until_something_changes() -> None:
+    goal, missed = goal_of("ph"), action("pick", "acid")
+    empty = {"balance": (60.0, True)}
+    twice = carried("ph", (missed, seen(goal, 7.0, 0.08, **empty)), (missed, seen(goal, 14.0, 0.08, **empty)))
+    assert (twice.agent["in_vain"].value, twice.agent["in_vain_times"].value) == (str(missed), 2)
+    other = Observer().update(twice, action("pick", "base"), seen(goal, 21.0, 0.08, **empty))
+    assert (other.agent["in_vain"].value, other.agent["in_vain_times"].value) == ("pick base rack", 1)
+    taken = Observer().update(twice, missed, seen(goal, 21.0, 0.025, **empty))
+    assert taken.hand == "acid" and "in_vain" not in taken.agent and "in_vain_times" not in taken.agent
+
+
 # --- rules as data
 
 
@@ -203,6 +214,11 @@ EXAMPLES = {
         {"hand": "water", "water seen": True, "beaker within": "none"},
         action("pour", "water", amount_g=2.0),
     ),
+    "something_else_after_three_vain_attempts": (
+        "ph",
+        {"agent in_vain": str(action("take_probe")), "agent in_vain_times": 3},
+        action("take_probe"),
+    ),
     "long_enough_to_settle": ("ph", {"hand": "probe"}, action("measure", seconds=5.0)),
     "long_enough_to_mix": ("ph", {"mixed": False}, action("stir", seconds=1.0)),
 }
@@ -215,6 +231,8 @@ def believed(task: str, fields: dict[str, object]) -> Belief:
         known = Known(value)  # type: ignore[arg-type]
         if name == "hand":
             belief = belief.with_agent(hand=known)
+        elif name.startswith("agent "):
+            belief = belief.with_agent(**{name.split()[1]: known})
         elif name == "coat":
             belief = belief.with_thing("probe", coat=known)
         elif name == "empty":

@@ -14,6 +14,8 @@ FEEDBACK, TRACKING, GOAL, PORT = "robot feedback", "state tracking", "goal", "da
 """Where a field may come from, beside the name of a detector; `TRACKING` is what follows from an action that was
 carried out."""
 TAKEN = "it was taken"
+IN_VAIN, TIMES = "in_vain", "in_vain_times"
+"""Fields of the agent: what was carried out last and changed nothing that is believed, and how often in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Thing:
 class Belief:
     """s = (A, E, O) at simulated `time` [s].
 
-    agent         A: `hand` is the held item or "", `opening` [m]
+    agent         A: `hand` is the held item or "", `opening` [m], and `in_vain` what changed nothing
     things        E: by the names of the goal
     readings      O: what each data port showed last, by its name; `steady NAME` is whether it was stable
     """
@@ -118,6 +120,12 @@ class Belief:
     def with_agent(self, **fields: Known) -> Belief:
         """Return the belief with other fields of A."""
         return replace(self, agent={**self.agent, **fields})
+
+    def without_agent(self, *names: str) -> Belief:
+        """Return the belief without some fields of A."""
+        if not any(name in self.agent for name in names):
+            return self
+        return replace(self, agent={name: each for name, each in self.agent.items() if name not in names})
 
     def with_thing(self, name: str, **fields: Known) -> Belief:
         """Return the belief with other fields of one thing of E."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..experience import Value
+from ..skills.atomic import ARGUMENTS
 
 Layer = Literal["interface", "procedure", "physics"]
 LAYERS: tuple[Layer, ...] = ("interface", "procedure", "physics")
@@ -20,6 +21,8 @@ GOAL = "the goal's words"
 EYES = "RGB-D detection before the first action"
 METER = "response of the meter: 90 % in 14 s, and the lamp lights after 39 to 65 s"
 MARGIN = 1e-9
+VAIN = 3
+"""Attempts in a row without any effect, after which the same is not tried again (our choice)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +250,14 @@ RULES: tuple[Rule, ...] = (
         "Weigh until the balance is stable: a pour is controlled by its reading.",
         PAPER,
         "weigh",
+    ),
+    Rule(
+        "something_else_after_three_vain_attempts",
+        "procedure",
+        tuple(kind for kind in ARGUMENTS if kind != "stop"),
+        Need("in_vain", "at most", VAIN - 1),
+        f"Do something else, or abandon: this was done {VAIN} times in a row, and nothing changed.",
+        "a trial that repeats itself spends its time limit and learns nothing",
     ),
     Rule(
         "room_in_the_beaker",

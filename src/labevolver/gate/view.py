@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labference.wire import Goal
 
-from ..belief import Belief
+from ..belief import IN_VAIN, TIMES, UNKNOWN, Belief
 from ..experience import Value
 from ..labs.wetlab import Target, reached
 from ..skills.atomic import BALANCE, BEAKER, PROBE, Action
@@ -33,6 +33,7 @@ def view(target: Target, goal: Goal, belief: Belief, proposed: Action) -> View:
         "reached": reached(target, belief),
         "side": target.side(belief.number(BEAKER, "ph")) or None,
         "empty": _valid(belief, proposed.item, "empty"),
+        "in_vain": _in_vain(belief, proposed),
         "steady": belief.number(BEAKER, "shown_g") is not None and belief.readings[f"steady {BALANCE}"].value is True,
     }
     known |= _sighted(belief, proposed.item)
@@ -66,6 +67,14 @@ def zeroed(belief: Belief) -> bool:
         return True
     first = belief.known(BEAKER, "first_g").value
     return isinstance(first, float) and abs(first) <= ZERO_G
+
+
+def _in_vain(belief: Belief, proposed: Action) -> int:
+    """Return how often in a row just this was carried out and changed nothing."""
+    if belief.agent.get(IN_VAIN, UNKNOWN).value != str(proposed):
+        return 0
+    times = belief.agent.get(TIMES, UNKNOWN).value
+    return times if isinstance(times, int) else 0
 
 
 def _hand_kind(belief: Belief) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from labference.wire import Goal, Observation, Reading
 
-from ..belief import FEEDBACK, PORT, TRACKING, UNKNOWN, At, Belief, Known, Thing
+from ..belief import FEEDBACK, IN_VAIN, PORT, TIMES, TRACKING, UNKNOWN, At, Belief, Known, Thing
 from ..skills.atomic import BALANCE, BEAKER, PROBE, ROD, Action, tubes_of
 from .detector import Detection, Detector, NoDetector, Seen, kind_of
 
@@ -55,7 +55,17 @@ class Observer:
         return belief.with_thing(BEAKER, first_g=belief.known(BEAKER, "grams"))
 
     def update(self, belief: Belief, done: Action, observation: Observation) -> Belief:
-        """Return the state after an action was carried out and `observation` came back."""
+        """Return the state after an action was carried out and `observation` came back; where nothing of it changed,
+        the hand's `in_vain` says what was done, and how often in a row.
+        """
+        after = self._tracked(belief, done, observation)
+        if _told(after) != _told(belief):
+            return after.without_agent(IN_VAIN, TIMES)
+        times = belief.agent.get(TIMES, UNKNOWN).value if belief.agent.get(IN_VAIN, UNKNOWN).value == str(done) else 0
+        count = 1 + (times if isinstance(times, int) else 0)
+        return after.with_agent(**{IN_VAIN: Known(str(done), time=after.time), TIMES: Known(count, time=after.time)})
+
+    def _tracked(self, belief: Belief, done: Action, observation: Observation) -> Belief:
         time, before = observation.senses.time, belief.number(BEAKER, "shown_g")
         was, now = belief.agent.get("opening", UNKNOWN).value, observation.senses.robot.opening
         belief = self._read(belief, observation)
@@ -103,6 +113,15 @@ class Observer:
         }
         coat = Known("beaker", time=time)
         return belief.with_thing(BEAKER, **fields).with_thing(PROBE, coat=coat)
+
+
+def _told(belief: Belief) -> dict[str, object]:
+    """Return what counts of hand and things, without times."""
+    held = belief.agent.get("hand", UNKNOWN)
+    told: dict[str, object] = {"hand": (held.value, held.stale)}
+    for name, thing in belief.things.items():
+        told |= {f"{name}.{key}": (each.value, each.stale) for key, each in thing.fields.items()}
+    return told
 
 
 def _named(goal: Goal, time: float) -> list[tuple[str, str, dict[str, Known]]]:
