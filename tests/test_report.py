@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from fabricated import MISSING, REFUSED, UNRESOLVED, Made, registration, write_diagnosis
@@ -23,6 +25,7 @@ from labference.records.video import VideoWriter
 from labference.report.diagnosis import answers
 from labference.report.forest import forest_figure
 from labference.report.frames import instants
+from labference.report.lanes import APART, Drawing, _arranged
 from labference.report.levels import sections
 from labference.report.page import write_diagnoses, write_report
 from labference.report.plots import levels_figure, svg
@@ -720,3 +723,14 @@ def test_the_forest_tells_known_gains_from_bounds_and_from_nothing(diagnosed: Pa
     assert known.count("+97") == 3 and "pairs" not in known and "unsupported" not in known
     open_ = svg(forest_figure(findings(read_diagnosis(diagnosed / "interrupted"))))
     assert open_.count("unsupported") == 8 and open_.count("28/30 pairs") == 12
+
+
+@given(st.lists(st.integers(0, 1000), max_size=120))
+def test_marks_stay_inside_the_drawing_in_order_however_many_there_are(ticks: list[int]) -> None:
+    drawing = Drawing(lambda tick: 10.0 + 0.62 * tick, 0.05, 1000, 640.0)
+    found = _arranged([drawing.mark(tick, "failure", "failed", "Failed") for tick in ticks], drawing)
+    assert [mark.at for mark in found] == sorted(drawing.x(tick) for tick in ticks)
+    gaps = [after.x - before.x for before, after in itertools.pairwise(found)]
+    room = (640.0 - 7.0 - 10.0) / max(1, len(ticks) - 1)
+    assert all(gap >= min(APART, room) - 1e-6 for gap in gaps)
+    assert all(10.0 - 1e-6 <= mark.x <= 640.0 for mark in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -284,15 +285,16 @@ def _endings(events: list[Event], drawing: Drawing) -> Iterable[Mark]:
 
 
 def _arranged(marks: Iterable[Mark], drawing: Drawing) -> tuple[Mark, ...]:
-    """Spread marks that would overlap, then keep each label that has room to its right, or else to its left."""
-    spread: list[Mark] = []
-    for mark in sorted(marks, key=lambda mark: mark.at):
-        x = max(mark.at, spread[-1].x + APART) if spread else mark.at
-        spread.append(replace(mark, x=x))
-    overrun = max(0.0, spread[-1].x + 7 - drawing.right) if spread else 0.0
-    spread = [
-        replace(mark, x=mark.x - overrun) if mark.x + overrun > drawing.right - APART else mark for mark in spread
-    ]
+    """Spread marks that would overlap, as far as there is room; then keep each label that has room to its right, or
+    else to its left.
+    """
+    spread = sorted(marks, key=lambda mark: mark.at)
+    last = drawing.right - 7
+    apart = min(APART, max(0.0, last - drawing.x(0)) / max(1, len(spread) - 1))
+    x = -math.inf
+    for number, mark in enumerate(spread):
+        x = min(max(mark.at, x + apart), last - apart * (len(spread) - 1 - number))
+        spread[number] = replace(mark, x=x)
     return tuple(_with_room(spread, number, drawing) for number in range(len(spread)))
 
 
