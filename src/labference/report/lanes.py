@@ -15,8 +15,8 @@ Scale = Callable[[float], float]
 
 LETTER = 6.3
 """Width of a drawn letter, on the generous side [px]."""
-APART = 17.0
-"""Least distance between the marks of a lane [px]."""
+APART, SMALLEST = 17.0, 0.4
+"""Least distance between the marks of a lane where they have room [px], and the smallest scale of their symbols."""
 ADVANCE = ("premature_advancement", "needless_repetition", "late_choice", "unbound_report")
 """Event categories that concern a choice."""
 
@@ -34,7 +34,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happens at an instant; `kind` names its symbol, `at` is where it truly lies before spreading."""
+    """Something that happens at an instant; `kind` names its symbol, `at` is where it truly lies before spreading.
+
+    In a lane that is crowded, symbols are drawn smaller, by `scale`.
+    """
 
     x: float
     at: float
@@ -42,6 +45,7 @@ class Mark:
     label: str
     title: str
     anchor: str = "start"
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +298,7 @@ def _arranged(marks: Iterable[Mark], drawing: Drawing) -> tuple[Mark, ...]:
     x = -math.inf
     for number, mark in enumerate(spread):
         x = min(max(mark.at, x + apart), last - apart * (len(spread) - 1 - number))
-        spread[number] = replace(mark, x=x)
+        spread[number] = replace(mark, x=x, scale=max(SMALLEST, apart / APART))
     return tuple(_with_room(spread, number, drawing) for number in range(len(spread)))
 
 
