@@ -11,19 +11,18 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from labference.records.recorder import ActRecord, Recorder
+from labference.records.recorder import Recorder
 from labference.truth.clock import periods
 from labference.truth.contract import TaskContract
 from labference.truth.events import Event, Invalidated, Physical, Refused
 from labference.truth.measurement import POLICY, Block, Setup
 from labference.truth.referee import Referee
-from labference.truth.verdict import Verdict, judge
+from labference.truth.verdict import judge
 from labference.wire import (
     Act,
     ActionSpec,
@@ -32,7 +31,6 @@ from labference.wire import (
     Goal,
     Move,
     Observation,
-    Operation,
     Perform,
     Reading,
     Refusal,
@@ -47,8 +45,10 @@ from labference.world.faults import SimulationFault
 from labference.world.world import World
 
 from .admit import Admitted, admit
+from .answer import Answer
 from .clock import PAUSED, Pace
 from .deliver import Courier
+from .ending import Clock, Ending, Resumed
 from .lending import Hands
 from .oracle import Oracle
 from .system import Notice, Questions, System
@@ -62,58 +62,6 @@ GRACE_S = 3.0
 VIDEO_RATE_HZ = 10.0
 HANDOFF_REACHED = "handoff"
 """How an episode ends that only leads to a checkpoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """What an episode continues from: deliveries and control steps so far, and the observations of the prefix with the
-    operation that was confirmed before each.
-    """
-
-    delivered: int
-    steps: int
-    witnessed: tuple[tuple[Observation, Operation | None], ...] = ()
-
-
-@dataclass(slots=True)
-class Clock:
-    """Where the wall time of an episode goes [s]; simulated time is separate.
-
-    `physics` includes measuring and judging. Delivery, admission and recording are in none of the three.
-    """
-
-    model: float = 0.0
-    rendering: float = 0.0
-    physics: float = 0.0
-    started: float = field(default_factory=time.perf_counter)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How an episode ended: completed, stopped, budget, interface_failure or invalid."""
-
-    reason: str
-    verdict: Verdict
-    steps: int
-    simulated: float
-    queries: int
-    clock: Clock
-    sentence: str = ""
-
-
-@dataclass(slots=True)
-class Answer:
-    """An admitted act whose commands are under way."""
-
-    act: Act
-    tick: int
-    observation: int
-    clipped: int
-    seconds: float
-    requested: np.ndarray
-    charge: float = 0.0
-    late: bool = False
-    applied: list[np.ndarray] = field(default_factory=list)
 
 
 class Episode:
@@ -485,31 +433,7 @@ class Episode:
         if answer is None:
             return
         self._carried = len(answer.applied), answer.late
-        act = answer.act
-        stated = act.commits if isinstance(act, Move) else None
-        if isinstance(act, Report | GeometryReport | Execute | Perform):
-            stated = act.operation
-        content: object = act.targets if isinstance(act, GeometryReport) else None
-        if isinstance(act, Perform):
-            content = act.parameters
-        if isinstance(act, StateReport):
-            content = act.facts
-        self.recorder.act(
-            ActRecord(
-                type(act).__name__,
-                answer.tick,
-                answer.observation,
-                stated,
-                answer.requested,
-                np.array(answer.applied),
-                dropped,
-                answer.clipped,
-                answer.seconds,
-                content,
-                answer.charge,
-                answer.late,
-            )
-        )
+        self.recorder.act(answer.record(dropped))
 
     def _judged(self, events: list[Event]) -> None:
         """Record conclusions as they are reached, with a live snapshot of the scores whenever one concerns them."""

@@ -36,7 +36,8 @@ from labference.world.world import World
 from .checkpoint import Handoff, Lent, referee_at
 from .clock import pace
 from .describe import identify, run_record
-from .episode import HANDOFF_REACHED, Ending, Episode, Resumed
+from .ending import Ending, Resumed
+from .episode import HANDOFF_REACHED, Episode
 from .expert import Performer
 from .lending import Hands, Lending
 from .oracle import Oracle

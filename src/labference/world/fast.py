@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,13 +32,14 @@ from ..truth.measurement import (
 from ..wire import Operation
 from ..wire.observation import Reading, RobotState, Senses
 from ..wire.panda import HOME
+from .fast_activities import Activity
 from .fast_hands import FastHands
-from .fast_rows import DOWN, Where, grid, path, speeds
+from .fast_rows import DOWN, Where, grid, moved
 from .fast_things import Load, Things
 from .faults import SetupError
 from .inventory import channels_of, take_stock
 from .parts import Part
-from .parts.balance import CAPACITY, FLOOR, GRAVITY, QUANTUM, TAU, CellState
+from .parts.balance import GRAVITY, CellState, Glimpse
 from .wet.chance import Stream, frozen, thawed
 from .wet.dosing import holds, needed
 from .wet.plumbing import Plumbing, PlumbingState
@@ -56,28 +57,8 @@ ZEROING, SETTLING = 4, 60
 """Ticks over which empty load cells are averaged, and after which a bench counts as prepared."""
 HANDS = 5
 """Keeps the draws of times and failures apart from those of the liquids."""
-GAIN = 1.0 - math.exp(-TIMESTEP / TAU)
-"""Share of a change that the filter of a balance follows in one tick."""
 _SUBSTEPS = round(TIMESTEP / LONGEST_STEP)
 _RESTING = np.zeros((64, 2), np.int32)
-
-
-class Activity(Protocol):
-    """What a hand does with an `item`, which it holds at `height` [m] of its axis, tick by tick until it is `over`."""
-
-    item: str
-    height: float
-    over: bool
-
-    def blind(self) -> int:
-        """Return for how many ticks it will go on whatever happens meanwhile; at least 1."""
-        ...
-
-    def tick(self, things: Things, shown: float | None, ticks: int = 1) -> list[Where]:
-        """Do what is due after `ticks` at whose end the balance showed `shown` [g]; return where the item was after
-        each of them but the last.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +186,7 @@ class FastWorld:
             steps, still = len(passed.forces), passed.still
             force = np.array(passed.forces, np.float32)
             if activity is not None:
-                pose, speed = _moved(pose, passed.trail, before, things.column(activity.item), activity.height)
+                pose, speed = moved(pose, passed.trail, before, things.column(activity.item), activity.height, TIMESTEP)
         self._silence(first, force)
         block = Block(
             tick=first,
@@ -384,7 +365,7 @@ class FastWorld:
     def _busy(self, steps: int) -> _Passed:
         """Let time pass while something goes on, up to its end: tick by tick where that depends on each."""
         plumbing, where, placed, activity = self.plumbing, self.things.where, self.things.placed, self.activity
-        glimpse = _Glimpse(self._cells[0].state()) if self._cells else None
+        glimpse = Glimpse(self._cells[0].state(), TIMESTEP) if self._cells else None
         loads, forces = self.things.loads(), list[list[float]]()
         trail, last = list[Where](), 0
         while len(forces) < steps:
@@ -411,7 +392,7 @@ class FastWorld:
         due = max(1, math.ceil(self.plumbing.airs / TIMESTEP - 1e-6))
         return min(left, due, activity.blind())
 
-    def _shown(self, glimpse: _Glimpse | None, tick: int, row: list[float]) -> float | None:
+    def _shown(self, glimpse: Glimpse | None, tick: int, row: list[float]) -> float | None:
         """Return what the first balance shows [g] after a tick under the forces of `row`, None where nothing."""
         if glimpse is None:
             return None
@@ -458,33 +439,3 @@ class FastWorld:
             for name, cell, readout in zip(self.channels.cells, self._cells, self._readouts, strict=True)
         )
         return cells + port_readings(self.channels.meters, self.dipped, TIMESTEP)
-
-
-def _moved(
-    pose: np.ndarray, trail: list[Where], before: Where | None, column: int, height: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of poses and speeds in which one thing and the hand, at `height` [m] of its axis, go along `trail`.
-
-    `before` is where the thing was a tick earlier, None where it was at rest.
-    """
-    poses = np.repeat(pose[None], len(trail), axis=0)
-    thing, hand = path(trail, height)
-    poses[1:, column], poses[1:, -1] = thing[1:], hand[1:]
-    speed = np.zeros((len(trail), len(pose) - 1, 2), np.int32)
-    speed[:, column] = speeds([before or trail[0], *trail], TIMESTEP)
-    return poses, speed
-
-
-class _Glimpse:
-    """What a balance shows from tick to tick, one number at a time: the same arithmetic as its electronics."""
-
-    def __init__(self, state: CellState) -> None:
-        self._zero, self._filtered, self._tare = state.zero, state.filtered, state.tare
-
-    def look(self, force: float) -> float | None:
-        """Return what is shown after a tick under `force` [N], None out of range."""
-        raw = (1000.0 / GRAVITY) * (force - self._zero)
-        self._filtered += GAIN * (raw - self._filtered)
-        if not FLOOR <= self._filtered <= CAPACITY:
-            return None
-        return round((self._filtered - self._tare) / QUANTUM) / round(1 / QUANTUM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..wire.glassware import (
     DRAINED_S,
@@ -32,6 +32,24 @@ OLD, NEW = 0.6, 0.4
 """Weights of the old and of the newest slope of the reading in its filter."""
 EMPTY_S, LATE_S = 5.0, 90.0
 """Time at the largest tilt without a change after which a tube counts as empty, and longest pour [s]."""
+
+
+class Activity(Protocol):
+    """What a hand does with an `item`, which it holds at `height` [m] of its axis, tick by tick until it is `over`."""
+
+    item: str
+    height: float
+    over: bool
+
+    def blind(self) -> int:
+        """Return for how many ticks it will go on whatever happens meanwhile; at least 1."""
+        ...
+
+    def tick(self, things: Things, shown: float | None, ticks: int = 1) -> list[Where]:
+        """Do what is due after `ticks` at whose end the balance showed `shown` [g]; return where the item was after
+        each of them but the last.
+        """
+        ...
 
 
 class Pouring:

@@ -71,6 +71,21 @@ def speeds(trail: list[Where], seconds: float) -> np.ndarray:
     return np.asarray(np.rint(np.column_stack((gone, turned)) / seconds / SPEED), np.int32)
 
 
+def moved(
+    pose: np.ndarray, trail: list[Where], before: Where | None, column: int, height: float, seconds: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of poses and speeds in which one thing and the hand, at `height` [m] of its axis, go along `trail`.
+
+    `before` is where the thing was a tick of `seconds` earlier, None where it was at rest.
+    """
+    poses = np.repeat(pose[None], len(trail), axis=0)
+    thing, hand = path(trail, height)
+    poses[1:, column], poses[1:, -1] = thing[1:], hand[1:]
+    speed = np.zeros((len(trail), len(pose) - 1, 2), np.int32)
+    speed[:, column] = speeds([before or trail[0], *trail], seconds)
+    return poses, speed
+
+
 def _split(trail: list[Where]) -> tuple[np.ndarray, np.ndarray]:
     """Return positions and axes, (k, 3) each."""
     numbers = np.array([where.at + where.axis for where in trail])

@@ -155,6 +155,22 @@ def _windowed_spread(series: np.ndarray, window: int) -> np.ndarray:
     return np.asarray(most - least)
 
 
+class Glimpse:
+    """What a balance shows from tick to tick, one number at a time: the same arithmetic as its electronics."""
+
+    def __init__(self, state: CellState, timestep: float) -> None:
+        self._zero, self._filtered, self._tare = state.zero, state.filtered, state.tare
+        self._gain = 1.0 - math.exp(-timestep / TAU)
+
+    def look(self, force: float) -> float | None:
+        """Return what is shown after a tick under `force` [N], None out of range."""
+        raw = (1000.0 / GRAVITY) * (force - self._zero)
+        self._filtered += self._gain * (raw - self._filtered)
+        if not FLOOR <= self._filtered <= CAPACITY:
+            return None
+        return round((self._filtered - self._tare) / QUANTUM) / round(1 / QUANTUM)
+
+
 @dataclass(frozen=True, slots=True)
 class Balance:
     """A balance that an instance may place anywhere; its origin is on the bench under the centre of the pan.
