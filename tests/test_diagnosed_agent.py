@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from labevolver.agent import Agent
 from labevolver.bank import Bank
-from labevolver.diagnosed import stated, told
+from labevolver.diagnosed import SITES, Interfaces, stated, told
 from labevolver.experience import Source
 from labevolver.experiments.diagnosis import BANK, PLAN, Experienced, InnerOnly, instances
 from labevolver.maintain import Finished
+from labevolver.observe.detector import NoDetector
 from labevolver.observe.observer import Observer
 from labference.bench.diagnosis import run
 from labference.bench.laboratory import Laboratory
@@ -42,6 +44,19 @@ def test_it_states_what_it_believes_and_nothing_else(first: Observation) -> None
     belief = Observer().initial(first)
     facts = {fact.name: fact.value for fact in stated(belief)}
     assert facts == {"hand": "empty", "balance": belief.number("beaker", "shown_g"), "mixed": True, "rinsed": True}
+
+
+class Looks(NoDetector):
+    """A detector that asks for a camera."""
+
+    cameras = ("front",)
+
+
+def test_an_agent_that_looks_keeps_its_cameras_at_its_interfaces() -> None:
+    operator = InnerOnly().operator
+    alone, observed = Agent(operator, detector=Looks()).open(), Interfaces(operator, detector=Looks()).open()
+    assert (observed.cameras, observed.depth, observed.name) == (alone.cameras, True, alone.name)
+    assert observed.sites == SITES and observed.witnesses and not alone.sites
 
 
 def test_given_facts_take_the_place_of_its_own_and_what_is_not_given_no_longer_counts(first: Observation) -> None:

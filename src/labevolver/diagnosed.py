@@ -7,6 +7,7 @@ in their place. Otherwise it is the same agent.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from labference.wire import (
     Act,
@@ -43,10 +44,7 @@ class Interfaces(Agent):
 
     def open(self) -> Capabilities:
         """Declare an interface behind each part; what happened before it took over matters to it."""
-        own = super().open()
-        return Capabilities(
-            own.name, own.version, readings=True, sites=SITES, accepts=SITES[:2], witnesses=True, performs=True
-        )
+        return replace(super().open(), sites=SITES, accepts=SITES[:2], witnesses=True)
 
     def reset(self, goal: Goal, spec: ActionSpec, session: str) -> None:
         """Forget the last trial."""
