@@ -14,6 +14,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 from fake_model import Said, provider
 from labevolver.bank import MEMORY, Bank
 from labevolver.cli import app
+from labevolver.experiments.crew import Asked, assembled
 from labevolver.experiments.evolve import journal
 from labevolver.experiments.journal import Recorded, Spent, read, spent
 from labevolver.maintain import Finished, Unreadable
@@ -95,6 +96,21 @@ def test_a_context_that_is_too_small_is_said_with_its_size_and_not_tried_again(n
         assert [type(each) for each in made] == [Unreadable] and len(bank.quarantined()) == 1 and bank.trials == 1
 
 
+def test_the_command_line_says_how_long_an_answer_may_be_and_take(tmp_path: Path) -> None:
+    with provider(Said('{"operations": 7}'), Said(hang=True)) as server:
+        asked = Asked(f"openai-compatible:local@{server.url}", output_tokens=77, deadline_s=0.2)
+        with (
+            assembled(asked, tmp_path) as crew,
+            pytest.raises(ModelError, match=r"within 0\.2 s; a longer wait") as caught,
+        ):
+            assert crew.mind is not None
+            crew.mind.ask(ASK, Reflection, Budget())
+    assert caught.value.fault == "timeout"
+    assert [each["max_tokens"] for each in server.asked] == [77] * 4
+    options = CliRunner().invoke(app, ["run", "--help"], env={"COLUMNS": "200"}).stdout
+    assert "--output-tokens" in options and "--wait" in options
+
+
 def test_a_request_that_is_refused_for_something_else_is_not_called_too_long() -> None:
     body = {"error": {"message": "response_format is not supported", "type": "invalid_request_error"}}
     with (
@@ -109,7 +125,8 @@ def test_a_request_that_is_refused_for_something_else_is_not_called_too_long() -
 def test_a_trial_without_a_usable_proposal_says_why_and_what_it_cost(tmp_path: Path) -> None:
     with provider(Said('{"intent": "sing", "template": "choir"}')) as server:
         named = f"openai-compatible:local@{server.url}"
-        asked = ["run", "ph", "--instances", "paper", "--strategist", "symbolic", "--model", named]
+        asked = ["run", "ph", "--instances", "paper", "--strategist", "symbolic", "--output-tokens", "77"]
+        asked += ["--wait", "30", "--model", named]
         ran = CliRunner().invoke(app, [*asked, "--out", str(tmp_path)])
     assert ran.exit_code == 0, ran.output
     (events,) = tmp_path.rglob("events.jsonl")
@@ -117,7 +134,7 @@ def test_a_trial_without_a_usable_proposal_says_why_and_what_it_cost(tmp_path: P
     assert "no success (interface_failure)" in ran.stdout and refused["sentence"] in ran.stdout
     assert "(invalid)" in refused["sentence"] and "choir" in refused["sentence"], "what was said is in the record"
     path = journal(tmp_path, 0)
-    assert len(server.asked) == CORRECTIONS + 1
+    assert [each["max_tokens"] for each in server.asked] == [77] * (CORRECTIONS + 1)
     assert spent(path) == Spent(CORRECTIONS + 1, 110 * (CORRECTIONS + 1))
     assert read(path)[-1]["ended"] == refused["sentence"]
     assert Recorded(path).name.startswith("openai-compatible:local ")

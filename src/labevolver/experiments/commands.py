@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Laboratory, methods and experiments are imported by the command that needs them: --help and `memory` need none.
 REQUESTS = 400
 """Most requests of the Operator in one trial, and of the Strategist after it, unless told otherwise."""
+OUTPUT_TOKENS, DEADLINE_S = 2048, 120.0
+"""Most tokens of one answer, and the longest time for it [s], unless told otherwise."""
 console = Console()
 errors = Console(stderr=True)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
@@ -25,6 +27,8 @@ Model = Annotated[str, typer.Option(help="A language model as Operator and Strat
 Strategist = Annotated[str, typer.Option(help="Who reflects: symbolic, or model (model where there is one).")]
 Steps = Annotated[str, typer.Option(help="How a model proposes: intent and then action (two), or both at once (one).")]
 Requests = Annotated[int, typer.Option(min=1, help="Most requests of the Operator in a trial, and of the Strategist.")]
+OutputTokens = Annotated[int, typer.Option(min=1, help="Most tokens of one answer of a model.")]
+Wait = Annotated[float, typer.Option(min=1.0, help="Longest time that a model may take for one answer [s].")]
 Record = Annotated[Path | None, typer.Option(help="Add the model's replies to this recording.")]
 Replay = Annotated[str, typer.Option(help="Take replies from this recording; stand-in: the one that ships, no model.")]
 
@@ -43,6 +47,8 @@ def learning(
     strategist: Strategist = "",
     steps: Steps = "two",
     requests: Requests = REQUESTS,
+    output_tokens: OutputTokens = OUTPUT_TOKENS,
+    wait: Wait = DEADLINE_S,
     record: Record = None,
     replay: Replay = "",
     fidelity: Fidelity = "fast",
@@ -50,7 +56,7 @@ def learning(
     """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, record, replay, fidelity)
+    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: ph.learning(out, trials, seed, say, task, crew=crew))
 
 
@@ -62,6 +68,8 @@ def ph_(
     strategist: Strategist = "",
     steps: Steps = "two",
     requests: Requests = REQUESTS,
+    output_tokens: OutputTokens = OUTPUT_TOKENS,
+    wait: Wait = DEADLINE_S,
     record: Record = None,
     replay: Replay = "",
     fidelity: Fidelity = "fast",
@@ -69,7 +77,7 @@ def ph_(
     """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, record, replay, fidelity)
+    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: (ph.table_2(out, n, seed, say, crew), ph.transfer(out, n, seed, say, crew)))
 
 
@@ -81,6 +89,8 @@ def ph_ec_(
     strategist: Strategist = "",
     steps: Steps = "two",
     requests: Requests = REQUESTS,
+    output_tokens: OutputTokens = OUTPUT_TOKENS,
+    wait: Wait = DEADLINE_S,
     record: Record = None,
     replay: Replay = "",
     fidelity: Fidelity = "fast",
@@ -88,7 +98,7 @@ def ph_ec_(
     """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
     from . import ph_ec
 
-    asked = (model, strategist, steps, requests, record, replay, fidelity)
+    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: ph_ec.figure_7(out, n, seed, say, crew))
 
 
@@ -155,6 +165,8 @@ def run(
     strategist: Strategist = "",
     steps: Steps = "two",
     requests: Requests = REQUESTS,
+    output_tokens: OutputTokens = OUTPUT_TOKENS,
+    wait: Wait = DEADLINE_S,
     record: Record = None,
     replay: Replay = "",
     fidelity: Fidelity = "fast",
@@ -184,7 +196,7 @@ def run(
                 if found.refused:
                     say(found.refused)
 
-    asked = (model, strategist, steps, requests, record, replay, fidelity, eyes)
+    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity, eyes)
     _with(out, asked, go, () if bank is None else (bank,))
 
 

@@ -22,7 +22,7 @@ from ..model.strategist import LanguageStrategist
 from ..operate.context import Operator
 from ..operate.language import TWO, LanguageMind, Steps
 from ..strategist import Strategist
-from .commands import REQUESTS
+from .commands import DEADLINE_S, OUTPUT_TOKENS, REQUESTS
 from .common import Outcome
 from .evolve import Setting, trial
 from .journal import Eyes
@@ -49,6 +49,8 @@ class Asked:
     strategist: str = ""
     steps: str = TWO
     requests: int = REQUESTS
+    output_tokens: int = OUTPUT_TOKENS
+    deadline_s: float = DEADLINE_S
     record: Path | None = None
     replay: str = ""
     fidelity: str = FAST
@@ -154,11 +156,13 @@ def assembled(asked: Asked, out: Path) -> Iterator[Crew]:
         return
     if importlib.util.find_spec("pydantic_ai") is None:
         raise PlanError("A language model needs the extra 'llm': pip install 'labference[llm]' would have worked.")
-    from ..model.mind import LanguageModel  # needs the extra llm, which nothing else here does
+    from ..model.metered import Patience  # both need the extra llm, which nothing else here does
+    from ..model.mind import LanguageModel
 
     replay = TAPE if asked.replay == STAND_IN else Path(asked.replay) if asked.replay else None
     steps = next(each for each in get_args(Steps) if each == asked.steps)
-    with LanguageModel(model, record=asked.record, replay=replay) as mind:
+    patience, most = Patience(asked.deadline_s), asked.output_tokens
+    with LanguageModel(model, record=asked.record, replay=replay, patience=patience, output_tokens=most) as mind:
         crew = Crew(mind, asked.strategist != SYMBOLIC, steps, Limits(asked.requests), asked.fidelity, asked.eyes)
         declared(out, crew)
         yield crew

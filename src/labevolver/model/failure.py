@@ -56,12 +56,13 @@ STATUS: dict[type[Exception], tuple[Fault, bool]] = {
 """Error of the client library -> fault, and whether to try again; the first that fits counts."""
 OVERFLOWS = ("exceed_context_size", "context size", "context length", "context window")
 """How servers word that a request does not fit, those among them that the client library does not know."""
+QUICKER = "a longer wait, or a lower limit of output tokens, may have worked"
 AGAIN_FROM = 500
 """HTTP status from which a failure of an unknown kind may pass."""
 
 
-def named(error: Exception, model: str) -> Failure:
-    """Return what an exception of one request means."""
+def named(error: Exception, model: str, deadline_s: float) -> Failure:
+    """Return what an exception of one request means that had to be answered within a deadline."""
     for link in _causes(error):
         if isinstance(link, CassetteMiss):
             return Failure("not_recorded", str(link))
@@ -76,7 +77,7 @@ def named(error: Exception, model: str) -> Failure:
         again = error.status_code >= AGAIN_FROM
         return Failure("unavailable" if again else "rejected", f"{model}: {said}", again, error.retry_after)
     if isinstance(error, TimeoutError):
-        return Failure("timeout", f"{model} did not reply in time.", True)
+        return Failure("timeout", f"{model} did not reply within {deadline_s:g} s; {QUICKER}.", True)
     if isinstance(error, LookupError):
         return Failure("empty", f"{model} sent a reply without a choice ({said}).", True)
     if isinstance(error, (OSError, httpx2.HTTPError)):

@@ -95,7 +95,7 @@ class Metered(WrapperModel):
             sending = self.wrapped.request(messages, settings, parameters)
             response = await asyncio.wait_for(sending, self._patience.deadline_s)
         except EXPECTED as error:
-            failure = named(error, self.model_name)
+            failure = named(error, self.model_name, self._patience.deadline_s)
             self.calls.append(Call(failure.fault, time.monotonic() - began))
             return failure
         self._count(response, time.monotonic() - began, messages)
