@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest, bootstrap
 
 from .rate import CONFIDENCE, Interval, Rate
 
@@ -60,6 +59,8 @@ def interval(found: tuple[Cluster, ...], least: float, most: float) -> Interval 
     Outcomes lie in [`least`, `most`]. Clusters that are all alike give a bootstrap nothing to resample; then the Wilson
     bound on the share of clusters that could still differ, each by as much as possible, makes the interval.
     """
+    from scipy.stats import binomtest, bootstrap  # here: it takes a second, and most commands print no interval
+
     kept = [cluster for cluster in found if cluster.size]
     if not kept:
         return None

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy.stats import t
-
 from labference.records import folder, strict
 from labference.records.revive import revived
 from labference.tasks import find_task
@@ -46,6 +44,8 @@ class Mean:
         """Return half of the interval at `CONFIDENCE`, None for fewer than two values."""
         if self.deviation is None:
             return None
+        from scipy.stats import t  # here: it takes a second, and most commands print no interval
+
         count = len(self.values)
         return float(t.ppf(0.5 + CONFIDENCE / 2, count - 1)) * self.deviation / math.sqrt(count)
 

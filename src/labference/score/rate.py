@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy.stats import binomtest
-
 CONFIDENCE = 0.95
 
 
@@ -37,6 +35,8 @@ class Rate:
     @property
     def interval(self) -> Interval | None:
         """Return the Wilson score interval at `CONFIDENCE`, None where the population is empty."""
+        from scipy.stats import binomtest  # here: it takes a second, and most commands print no interval
+
         if not self.population:
             return None
         bounds = binomtest(self.count, self.population).proportion_ci(CONFIDENCE, method="wilson")
