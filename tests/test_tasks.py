@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -401,20 +403,20 @@ def run(bench: Laboratory, policy: str, index: int, out: Path, budget: int | Non
 
 
 @pytest.fixture(scope="module")
-def done(bench: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> list[Attempt]:
-    """Return the first two episodes of the reference executor."""
+def done(bench: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> Attempt:
+    """Return the second episode of the reference executor, in a laboratory where the first has begun."""
     out = tmp_path_factory.mktemp(bench.contract.name)
-    return [run(bench, "expert", index, out) for index in (0, 1)]
+    run(bench, "expert", 0, out, budget=60)
+    return run(bench, "expert", 1, out)
 
 
-def test_the_reference_executor_completes_and_its_replay_reproduces_the_scores(done: list[Attempt]) -> None:
-    for ended in done:
-        assert ended.result.reason == "completed", ended.result.sentence
-        assert ended.verdict["valid"] and ended.verdict["clean"], ended.verdict
-        assert ended.verdict["coverage"][0] == ended.verdict["coverage"][1] > 0
-        assert all(entry["correct"] for entry in ended.verdict["decisions"] if entry["physical"])
-        assert ended.run.run["privileged"] is True
-        assert audit(ended.result.path).difference is None
+def test_the_reference_executor_completes_and_its_replay_reproduces_the_scores(done: Attempt) -> None:
+    assert done.result.reason == "completed", done.result.sentence
+    assert done.verdict["valid"] and done.verdict["clean"], done.verdict
+    assert done.verdict["coverage"][0] == done.verdict["coverage"][1] > 0
+    assert all(entry["correct"] for entry in done.verdict["decisions"] if entry["physical"])
+    assert done.run.run["privileged"] is True
+    assert audit(done.result.path).difference is None
 
 
 def test_a_system_that_does_nothing_scores_nothing(bench: Laboratory, tmp_path: Path) -> None:
@@ -439,22 +441,36 @@ import hashlib, sys
 from pathlib import Path
 from labference.bench.laboratory import Laboratory
 from labference.bench.plan import Plan
-name, fidelity, index, out = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
-path = Laboratory(name, fidelity=fidelity).attempt(Plan(name, "expert", 10, fidelity=fidelity), index, out).path
-for file in ("events.jsonl", "measurements.bin", "observations.jsonl"):
-    print(file, hashlib.sha256((path / file).read_bytes()).hexdigest())
+for words in reversed(sys.argv[2:]):
+    name, fidelity = words.split("/")
+    out = Path(sys.argv[1]) / name / fidelity
+    laboratory = Laboratory(name, fidelity=fidelity)
+    path = laboratory.attempt(Plan(name, "expert", 10, fidelity=fidelity), 1, out).path
+    laboratory.world.close()
+    for file in ("events.jsonl", "measurements.bin", "observations.jsonl"):
+        print(words, file, hashlib.sha256((path / file).read_bytes()).hexdigest())
 """
 
 
-def test_the_same_seeds_leave_the_same_bytes_in_another_process_and_order(
-    bench: Laboratory, done: list[Attempt], tmp_path: Path, python: Callable[..., Any]
-) -> None:
-    here = done[1].result.path
-    child = python("-c", ONCE, bench.contract.name, bench.fidelity, "1", str(tmp_path / "there"))
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+    """Return what one other process leaves, which runs the second episodes of all laboratories from last to first."""
+    words = ["/".join(entry) for entry in laboratories()]
+    child = subprocess.run(
+        [sys.executable, "-c", ONCE, str(tmp_path_factory.mktemp("there")), *words], capture_output=True, text=True
+    )
     assert child.returncode == 0, child.stderr
-    there = dict(entry.split() for entry in child.stdout.splitlines())
+    return {(words, file): digest for words, file, digest in map(str.split, child.stdout.splitlines())}
+
+
+def test_the_same_seeds_leave_the_same_bytes_in_another_process_and_order(
+    bench: Laboratory, done: Attempt, elsewhere: dict[tuple[str, str], str]
+) -> None:
+    words = f"{bench.contract.name}/{bench.fidelity}"
+    there = {file: digest for (who, file), digest in elsewhere.items() if who == words}
+    assert len(there) == 3
     for file, digest in there.items():
-        assert hashlib.sha256((here / file).read_bytes()).hexdigest() == digest, f"{file} differs"
+        assert hashlib.sha256((done.result.path / file).read_bytes()).hexdigest() == digest, f"{file} differs"
 
 
 # --- the registry
