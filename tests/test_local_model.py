@@ -30,7 +30,7 @@ from labevolver.model.metered import Patience
 from labevolver.model.mind import CORRECTIONS, LanguageModel
 from labevolver.model.port import Ask, Call, ModelError, Reply
 from labevolver.model.strategist import OF_ANSWER, Reflection
-from labevolver.operate.language import Grounded, Intended
+from labevolver.operate.language import Chosen, Grounded, Intended, Steps
 from labevolver.operations import Quarantine, Trial
 from labevolver.prompts import Prompt
 
@@ -114,7 +114,10 @@ def counted(calls: list[Call]) -> Spent:
     return Spent(len(calls), sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in calls))
 
 
-def test_a_trial_of_a_real_model_is_counted_checked_kept_and_taught_to_its_end(served: Served, tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", ["one", "two"])
+def test_a_trial_of_a_real_model_is_counted_checked_kept_and_taught_to_its_end(
+    served: Served, tmp_path: Path, steps: Steps
+) -> None:
     plan = plan_of("ph", "labevolver-labevolver", 1, 0, "paper")
     before = Spent(served.model.served, served.model.tokens)
     with (
@@ -122,13 +125,13 @@ def test_a_trial_of_a_real_model_is_counted_checked_kept_and_taught_to_its_end(s
         Bank(tmp_path / "bank.db") as bank,
     ):
         mind = Heard(model)
-        found = Crew(mind, True, limits=Limits(REQUESTS)).trial(plan, 0, tmp_path, bank, Setting())
+        found = Crew(mind, True, steps, Limits(REQUESTS)).trial(plan, 0, tmp_path, bank, Setting())
         taught = [each.operation for each in bank.log() if not isinstance(each.operation, Trial)]
         quarantined = [each.operation for each in bank.quarantined() if isinstance(each.operation, Quarantine)]
         assert bank.trials == 1 and not bank.verify()
 
     # The ledger is that of the server.
-    operator, strategist = counted(mind.calls(Intended, Grounded)), counted(mind.calls(Reflection))
+    operator, strategist = counted(mind.calls(Intended, Grounded, Chosen)), counted(mind.calls(Reflection))
     assert 0 < operator.requests <= REQUESTS and 0 < strategist.requests <= CORRECTIONS + 1
     assert served.model.served - before.requests == operator.requests + strategist.requests
     assert served.model.tokens - before.tokens == operator.tokens + strategist.tokens
@@ -141,7 +144,8 @@ def test_a_trial_of_a_real_model_is_counted_checked_kept_and_taught_to_its_end(s
 
     # What was said is what was ruled on, and what is written.
     told = json.loads((tmp_path / TRANSCRIPTS / "trial-0000.json").read_text(encoding="utf-8"))
-    grounded, intended = mind.values(Grounded), mind.values(Intended)
+    chosen = mind.values(Chosen)
+    grounded, intended = chosen or mind.values(Grounded), chosen or mind.values(Intended)
     moves = told["moves"]
     assert [move["intent"] for move in moves] == [each.intent for each in intended][: len(moves)]
     assert [move["kind"] for move in moves] == [each.kind for each in grounded]

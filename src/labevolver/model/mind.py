@@ -138,7 +138,8 @@ def _client(record: Path | None, replay: Path | None) -> httpx2.AsyncClient:
 def _unusable(error: UnexpectedModelBehavior, metered: Metered, name: str) -> Failure:
     """Return what a model failed at that answered, but not as asked."""
     if metered.ended == "length":
-        return Failure("too_long", f"{name} was cut off at its limit of output tokens before its answer was complete.")
+        cut = "was cut off at its limit of output tokens before its answer was complete"
+        return Failure("too_long", f"{name} {cut}; a higher limit, where its context has room, may have worked.")
     if metered.ended == "content_filter" or isinstance(error, ContentFilterError):
         return Failure("filtered", f"{name} did not answer: its provider's content filter stepped in.")
     cause = " ".join(str(error.__cause__ or error).split())
