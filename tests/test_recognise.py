@@ -411,7 +411,7 @@ def makers(sockets: Sockets) -> tuple[Callable[[], Recogniser], ...]:
 
 
 @both
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     cuts=st.lists(st.integers(1, 90), min_size=1, max_size=20),
@@ -436,7 +436,7 @@ def test_what_is_recognised_does_not_depend_on_how_time_is_cut(
 def test_the_random_walks_above_are_not_all_empty() -> None:
     kinds = {
         type(event)
-        for sockets, seed in itertools.product(ALL, range(16))
+        for sockets, seed in itertools.product(ALL, range(8))
         for make in makers(sockets)
         for event in seen(make(), random_track(sockets, seed))
     }
