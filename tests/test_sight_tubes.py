@@ -63,7 +63,7 @@ ARM = Arm()
 TUBES = ("one", "two", "three", "four")
 FULL = 0.96
 """How deep a tube stands that a hand has seated, as a share of the depth."""
-SCENES = range(8)
+SCENES = range(5)
 EMPTY_HANDED = Goal("", (), (), ())
 
 
