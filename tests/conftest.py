@@ -23,6 +23,26 @@ TESTS = Path(__file__).parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup, and children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 BASIC = "weighing-basic"
+SLOW = (
+    *("tasks", "diagnosis", "campaign", "process", "sight_tubes", "bridge_doors", "boundary", "gymnasium"),
+    *("fidelities", "experiments", "bridge", "bridge_boundary", "cli", "tubes", "episode", "transition", "http"),
+    *("sockets", "modular", "vla_eval", "inspect_robots", "wires", "recognise", "wet_world", "clock", "lerobot"),
+    "alfworld_study",
+)
+"""Files of tests that take longest, longest first, for workers to begin with; one that is missing just comes later."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let workers of pytest-xdist take files in the order above, not those with most tests first."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put slow files first where several workers share them, so that none ends alone with a slow one."""
+    if hasattr(config, "workerinput"):
+        place = {f"test_{name}.py": number for number, name in enumerate(SLOW)}
+        items.sort(key=lambda item: place.get(item.path.name, len(place)))
 
 
 @dataclass(frozen=True)
