@@ -351,6 +351,11 @@ def test_a_model_that_only_says_nonsense_is_given_up_after_a_number_of_refusals(
     ("error", "status", "reason"),
     [
         (ModelError("rate_limited", "wait"), "unresolved", "invalid"),
+        (ModelError("denied", "no such key"), "unresolved", "invalid"),
+        (ModelError("rejected", "no such model"), "unresolved", "invalid"),
+        (ModelError("setup", "no key"), "unresolved", "invalid"),
+        (ModelError("not_recorded", "another prompt"), "unresolved", "invalid"),
+        (ModelError("filtered", "withheld"), "scored", "interface_failure"),
         (ModelError("invalid", "no type"), "scored", "interface_failure"),
     ],
 )

@@ -416,3 +416,10 @@ def test_a_machine_that_cannot_render_is_told_so_in_one_sentence(tmp_path: Path,
     done = python("-c", program)
     assert done.returncode == 2
     assert "labference doctor" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["score"], ["audit"], ["report"]])
+def test_a_name_is_printed_as_it_was_given_whatever_it_looks_like(command: list[str], tmp_path: Path) -> None:
+    name = "openai:x:[bold]y[/bold]"
+    result = invoke(*command, tmp_path / name)
+    assert result.exit_code == 2 and name in result.stderr

@@ -290,7 +290,7 @@ def test_a_question_that_was_not_recorded_says_what_is_different(tmp_path: Path)
     with pytest.raises(ModelError, match=r"messages\[1\].*content was .*target 5.* and is .*target 6") as caught:
         ask(server.url, replay=tape, question=other)
     assert caught.value.fault == "not_recorded"
-    assert not caught.value.of_service
+    assert caught.value.of_service, "nothing is learned about the model"
     with LanguageModel(f"openai-compatible:local@{server.url}", replay=tape) as mind:
         mind.ask(ASK, Dose, Budget())
         with pytest.raises(ModelError, match="fewer replies"):

@@ -35,8 +35,8 @@ experiment.command()(alfworld)
 experiment.command("alfworld-compare")(compare)
 commands.add_to(app, experiment)
 app.add_typer(experiment, name="experiment")
-console = Console()
-errors = Console(stderr=True)
+console = Console(markup=False, emoji=False)
+errors = Console(stderr=True, markup=False, emoji=False)
 Path_ = Annotated[Path, typer.Option("--bank", envvar="LABEVOLVER_BANK", help="File of the memory bank.")]
 Id = Annotated[str, typer.Argument(help="An entry's id, or the beginning of it.")]
 BANK = Path("memory.db")

@@ -33,7 +33,7 @@ from labevolver.model.port import ModelError
 
 WIDTH = 150
 """Columns of a table in a file."""
-console = Console()
+console = Console(markup=False, emoji=False)
 
 
 def run_studies(
@@ -98,10 +98,10 @@ def said() -> Iterator[None]:
     try:
         yield
     except (StudyError, LibraryError, ModelError, ProblemError) as error:
-        Console(stderr=True).print(f"{error}", highlight=False, markup=False)
+        Console(stderr=True, emoji=False).print(f"{error}", highlight=False, markup=False)
         raise typer.Exit(2) from error
     except OSError as error:
-        Console(stderr=True).print(f"{error.filename} cannot be used: {error.strerror}.", highlight=False, markup=False)
+        Console(stderr=True, emoji=False).print(f"{error.filename} cannot be used: {error.strerror}.", highlight=False, markup=False)
         raise typer.Exit(2) from error
 
 
@@ -166,5 +166,5 @@ def _print(tables: Sequence[Table], path: Path, quiet: bool = False) -> None:
     with path.open("w", encoding="utf-8") as file:
         for table in tables:
             if not quiet:
-                Console(width=None if console.is_terminal else WIDTH).print(table)
-            Console(file=file, width=WIDTH).print(table)
+                Console(width=None if console.is_terminal else WIDTH, markup=False, emoji=False).print(table)
+            Console(file=file, width=WIDTH, markup=False, emoji=False).print(table)

@@ -17,8 +17,8 @@ REQUESTS = 400
 """Most requests of the Operator in one trial, and of the Strategist after it, unless told otherwise."""
 OUTPUT_TOKENS, DEADLINE_S = 2048, 120.0
 """Most tokens of one answer, and the longest time for it [s], unless told otherwise."""
-console = Console()
-errors = Console(stderr=True)
+console = Console(markup=False, emoji=False)
+errors = Console(stderr=True, markup=False, emoji=False)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
 N = Annotated[int, typer.Option("-n", "--trials", min=2, help="Trials, or locked pours, in each cell.")]
 Fidelity = Annotated[str, typer.Option(help="fast, or physics: with the simulated arm, which takes longer.")]

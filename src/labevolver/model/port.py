@@ -45,8 +45,9 @@ EXPLAINED: dict[Fault, str] = {
     "not_recorded": "a cassette does not hold this request",
     "setup": "the model cannot be used as named",
 }
-SERVICE: frozenset[Fault] = frozenset({"rate_limited", "unavailable", "unreachable", "timeout", "garbled", "empty"})
-"""Faults of a service: nothing is learned about the model from them, and the trial is tried again."""
+ANSWER: frozenset[Fault] = frozenset({"invalid", "too_long", "filtered", "budget"})
+"""Faults of an answer, or of who asked for too many: they are scored. From any other, such as a wrong key, nothing is
+learned about the model, and the trial is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ class ModelError(Exception):
 
     @property
     def of_service(self) -> bool:
-        """Return whether a service failed, which says nothing about the model."""
-        return self.fault in SERVICE
+        """Return whether a service, or how it was asked, failed, which says nothing about the model."""
+        return self.fault not in ANSWER
 
 
 class Mind(Protocol):

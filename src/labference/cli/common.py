@@ -17,8 +17,8 @@ from labference.policies import ADDRESSES, BUILT_IN
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-console = Console()
-errors = Console(stderr=True)
+console = Console(markup=False, emoji=False)
+errors = Console(stderr=True, markup=False, emoji=False)
 TaskName = Annotated[str, typer.Argument(help="A task name, or module:TASKS/task-name.")]
 Folder = Annotated[Path, typer.Argument(help="A folder that `labference run` wrote.")]
 PolicyName = Annotated[str, typer.Option(help=f"expert, {', '.join(BUILT_IN)}, module:Class, or {ADDRESSES}.")]
@@ -54,7 +54,7 @@ def counting() -> Progress:
     from rich import progress as bars
 
     return bars.Progress(
-        bars.TextColumn("{task.description}"),
+        bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeElapsedColumn(),

@@ -29,8 +29,6 @@ Examples: TypeAlias = Literal["fixed", "parsed", "given"]
 """Which games are shown: the same two always, two of the kind that the sentence says, two of the game's own type."""
 FIXED = ("put", "clean")
 EXAMPLE_SEED = 4
-OWN_FAULTS = ("invalid", "too_long", "filtered", "budget")
-"""Faults that a trial counts as the model's failure; after any other it is run again."""
 PROMPTS = {True: "alfworld_react", False: "alfworld_act"}
 
 
@@ -82,7 +80,7 @@ class Talker:
                 reply = self.mind.ask(Ask("operator", prompt, head + "\n".join([*told, ">"])), Turn, self.budget)
             except ModelError as error:
                 self.calls += error.calls
-                if error.fault not in OWN_FAULTS:
+                if error.of_service:
                     raise
                 self.fault = error.fault
                 return
