@@ -34,6 +34,7 @@ from labevolver.model.port import ModelError
 WIDTH = 150
 """Columns of a table in a file."""
 console = Console(markup=False, emoji=False)
+errors = Console(stderr=True, markup=False, emoji=False)
 
 
 def run_studies(
@@ -98,10 +99,10 @@ def said() -> Iterator[None]:
     try:
         yield
     except (StudyError, LibraryError, ModelError, ProblemError) as error:
-        Console(stderr=True, emoji=False).print(f"{error}", highlight=False, markup=False)
+        errors.print(f"{error}", highlight=False)
         raise typer.Exit(2) from error
     except OSError as error:
-        Console(stderr=True, emoji=False).print(f"{error.filename} cannot be used: {error.strerror}.", highlight=False, markup=False)
+        errors.print(f"{error.filename} cannot be used: {error.strerror}.", highlight=False)
         raise typer.Exit(2) from error
 
 
