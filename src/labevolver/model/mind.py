@@ -103,9 +103,8 @@ class LanguageModel:
             retries=CORRECTIONS,
         )
         seen = [BinaryContent(image.data, media_type=image.media_type) for image in ask.images]
-        content: str | list[UserContent] = (
-            [ask.content, *seen] if seen else ask.content
-        )  # text-only servers take no list
+        # Servers of models that only read take no list.
+        content: str | list[UserContent] = [ask.content, *seen] if seen else ask.content
         try:
             run = agent.run(content, model_settings=self._settings, usage_limits=UsageLimits(request_limit=None))
             value = self._loop.run(run).output
