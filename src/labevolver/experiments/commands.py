@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from .options import Asked, Fidelity, with_crew
 
 if TYPE_CHECKING:
     from .crew import Crew
 
 # Laboratory, methods and experiments are imported by the command that needs them: --help and `memory` need none.
-REQUESTS = 400
-"""Most requests of the Operator in one trial, and of the Strategist after it, unless told otherwise."""
-OUTPUT_TOKENS, DEADLINE_S = 2048, 120.0
-"""Most tokens of one answer, and the longest time for it [s], unless told otherwise."""
 console = Console(markup=False, emoji=False)
 errors = Console(stderr=True, markup=False, emoji=False)
 Out = Annotated[Path, typer.Option(help="Folder of all records.")]
 N = Annotated[int, typer.Option("-n", "--trials", min=2, help="Trials, or locked pours, in each cell.")]
-Fidelity = Annotated[str, typer.Option(help="fast, or physics: with the simulated arm, which takes longer.")]
 Seed = Annotated[int, typer.Option(help="Root of all seeds.")]
-Model = Annotated[str, typer.Option(help="A language model as Operator and Strategist: openai:NAME, ... (symbolic).")]
-Strategist = Annotated[str, typer.Option(help="Who reflects: symbolic, or model (model where there is one).")]
-Steps = Annotated[str, typer.Option(help="How a model proposes: intent and then action (two), or both at once (one).")]
-Requests = Annotated[int, typer.Option(min=1, help="Most requests of the Operator in a trial, and of the Strategist.")]
-OutputTokens = Annotated[int, typer.Option(min=1, help="Most tokens of one answer of a model.")]
-Wait = Annotated[float, typer.Option(min=1.0, help="Longest time that a model may take for one answer [s].")]
-Record = Annotated[Path | None, typer.Option(help="Add the model's replies to this recording.")]
-Replay = Annotated[str, typer.Option(help="Take replies from this recording; stand-in: the one that ships, no model.")]
 
 
 def say(text: str) -> None:
@@ -38,67 +27,33 @@ def say(text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+@with_crew
 def learning(
+    asked: Asked,
     out: Out = Path("learning"),
     trials: Annotated[int, typer.Option(min=2, help="Trials, one after the other.")] = 10,
     seed: Seed = 0,
     task: Annotated[str, typer.Option(help="ph or ph-ec.")] = "ph",
-    model: Model = "",
-    strategist: Strategist = "",
-    steps: Steps = "two",
-    requests: Requests = REQUESTS,
-    output_tokens: OutputTokens = OUTPUT_TOKENS,
-    wait: Wait = DEADLINE_S,
-    record: Record = None,
-    replay: Replay = "",
-    fidelity: Fidelity = "fast",
 ) -> None:
     """Ten trials of pH 5 from an empty memory: additions, intercepts and time fall."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: ph.learning(out, trials, seed, say, task, crew=crew))
 
 
-def ph_(
-    out: Out = Path("ph"),
-    n: N = 30,
-    seed: Seed = 0,
-    model: Model = "",
-    strategist: Strategist = "",
-    steps: Steps = "two",
-    requests: Requests = REQUESTS,
-    output_tokens: OutputTokens = OUTPUT_TOKENS,
-    wait: Wait = DEADLINE_S,
-    record: Record = None,
-    replay: Replay = "",
-    fidelity: Fidelity = "fast",
-) -> None:
+@with_crew
+def ph_(asked: Asked, out: Out = Path("ph"), n: N = 30, seed: Seed = 0) -> None:
     """Table 2: pH 5 by act, react, inner-only, memp and labevolver; then transfer to pH 6 and 9."""
     from . import ph
 
-    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: (ph.table_2(out, n, seed, say, crew), ph.transfer(out, n, seed, say, crew)))
 
 
-def ph_ec_(
-    out: Out = Path("ph-ec"),
-    n: N = 30,
-    seed: Seed = 0,
-    model: Model = "",
-    strategist: Strategist = "",
-    steps: Steps = "two",
-    requests: Requests = REQUESTS,
-    output_tokens: OutputTokens = OUTPUT_TOKENS,
-    wait: Wait = DEADLINE_S,
-    record: Record = None,
-    replay: Replay = "",
-    fidelity: Fidelity = "fast",
-) -> None:
+@with_crew
+def ph_ec_(asked: Asked, out: Out = Path("ph-ec"), n: N = 30, seed: Seed = 0) -> None:
     """Figure 7: pH 6 with EC 300 with no, partial and full experience; four targets."""
     from . import ph_ec
 
-    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity)
     _with(out, asked, lambda crew: ph_ec.figure_7(out, n, seed, say, crew))
 
 
@@ -151,7 +106,9 @@ def confirm_(
     _go(out, lambda: confirm.confirm(out, trials, seed, say, asked))
 
 
+@with_crew
 def run(
+    asked: Asked,
     task: Annotated[str, typer.Argument(help="A task of the wet bench: ph, ph-ec, pouring-water, ...")],
     out: Out = Path("labevolver-run"),
     method: Annotated[str, typer.Option(help="act, react, inner-only, memp or labevolver.")] = "labevolver",
@@ -161,15 +118,6 @@ def run(
     bank: Annotated[Path | None, typer.Option(envvar="LABEVOLVER_BANK", help="Memory bank (OUT/memory.db).")] = None,
     feedback: Annotated[str, typer.Option(help="What the Strategist sees of success: verdict or claim.")] = "verdict",
     quiet: Annotated[bool, typer.Option("--quiet", help="No transcripts.")] = False,
-    model: Model = "",
-    strategist: Strategist = "",
-    steps: Steps = "two",
-    requests: Requests = REQUESTS,
-    output_tokens: OutputTokens = OUTPUT_TOKENS,
-    wait: Wait = DEADLINE_S,
-    record: Record = None,
-    replay: Replay = "",
-    fidelity: Fidelity = "fast",
     eyes: Annotated[str, typer.Option(help="What looks at the bench first: none, rgb-d, or model (physics).")] = "none",
 ) -> None:
     """Run trials of the agent on the wet bench; it recalls before each and learns after it."""
@@ -196,8 +144,7 @@ def run(
                 if found.refused:
                     say(found.refused)
 
-    asked = (model, strategist, steps, requests, output_tokens, wait, record, replay, fidelity, eyes)
-    _with(out, asked, go, () if bank is None else (bank,))
+    _with(out, {**asked, "eyes": eyes}, go, () if bank is None else (bank,))
 
 
 def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
@@ -217,15 +164,15 @@ def add_to(app: typer.Typer, experiment: typer.Typer) -> None:
 
 def _with(
     out: Path,
-    asked: tuple[Any, ...],
+    asked: Asked,
     work: Callable[[Crew], object],
     banks: tuple[Path, ...] = (),
 ) -> None:
     """Do what is asked with the crew that is asked for."""
-    from .crew import Asked, assembled
+    from . import crew as crews
 
     def go() -> None:
-        with assembled(Asked(*asked), out) as crew:
+        with crews.assembled(crews.Asked(**asked), out) as crew:
             work(crew)
 
     _go(out, go, banks)

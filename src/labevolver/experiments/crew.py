@@ -22,10 +22,10 @@ from ..model.strategist import LanguageStrategist
 from ..operate.context import Operator
 from ..operate.language import TWO, LanguageMind, Steps
 from ..strategist import Strategist
-from .commands import DEADLINE_S, OUTPUT_TOKENS, REQUESTS
 from .common import Outcome
 from .evolve import Setting, trial
 from .journal import Eyes
+from .options import DEADLINE_S, OUTPUT_TOKENS, REQUESTS
 
 SYMBOLIC, MODEL = "symbolic", "model"
 """Who the Strategist is."""
