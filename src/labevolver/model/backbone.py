@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,8 @@ OTHER_SERVER = OpenAIModelProfile(
 newer name in silence, and one system message, the first, since chat templates refuse any other."""
 PLAIN = ModelSettings(framing_announcement="never")
 """A correction begins with the same words as the question, so that such a server need not read them again."""
+KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "deepseek": "DEEPSEEK_API_KEY"}
+"""Provider -> environment variable that holds its key."""
 LOCAL_KEY = "no-key"
 """What a server that wants no key is sent."""
 
@@ -69,8 +72,14 @@ def parse(text: str, mode: str = "") -> Backbone:
 
 
 def build(backbone: Backbone, client: httpx2.AsyncClient, key: str | None) -> Model:
-    """Return the model of the client library; without a key, the provider's environment variable is read."""
+    """Return the model of the client library; without a key, the provider's environment variable is read.
+
+    Raises `ModelError` where there is neither.
+    """
     where = backbone.url or None
+    variable = KEYS.get(backbone.provider, "")
+    if variable and not (key or where or os.environ.get(variable)):
+        raise ModelError("setup", f"{backbone.name} needs a key; with {variable} in the environment it would have worked.")
     match backbone.provider:
         case "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
