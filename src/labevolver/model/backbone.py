@@ -79,7 +79,9 @@ def build(backbone: Backbone, client: httpx2.AsyncClient, key: str | None) -> Mo
     where = backbone.url or None
     variable = KEYS.get(backbone.provider, "")
     if variable and not (key or where or os.environ.get(variable)):
-        raise ModelError("setup", f"{backbone.name} needs a key; with {variable} in the environment it would have worked.")
+        raise ModelError(
+            "setup", f"{backbone.name} needs a key; with {variable} in the environment it would have worked."
+        )
     match backbone.provider:
         case "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
