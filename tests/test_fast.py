@@ -91,6 +91,12 @@ def test_no_engine_is_loaded_for_it(modules: str) -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).returncode == 0
 
 
+def test_what_only_an_arm_a_video_or_an_interval_needs_is_loaded_by_them() -> None:
+    code = "import sys, labference.bench.laboratory; print(*({'mink', 'scipy', 'av'} & sys.modules.keys()))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == ""
+
+
 @pytest.mark.parametrize(("task", "fidelity"), [("weighing-basic", "fast"), ("ph", "quick")])
 def test_a_laboratory_that_cannot_run_a_task_is_refused_with_one_that_can(
     task: str, fidelity: str, tmp_path: Path

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from labference.motion.grasp import Grasp, Outline, grasp_standing, release_opening
 from labference.motion.insert import insert
@@ -86,6 +85,8 @@ class Scene:
 
     def _pose(self, column: int) -> tuple[np.ndarray, np.ndarray]:
         row = self.measure().pose[-1, column]
+        from scipy.spatial.transform import Rotation  # here, as in `kinematics`
+
         turn = Rotation.from_quat(row[3:] * TURN, scalar_first=True)
         return row[:3] * LENGTH, np.asarray(turn.as_matrix())
 

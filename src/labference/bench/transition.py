@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from labference.truth.measurement import (
     ENVIRONMENT,
@@ -76,6 +75,8 @@ def check(change: Rearrangement, before: Block, after: Block, channels: Channels
 def matrix(pose: Pose) -> np.ndarray:
     """Return the (4, 4) transform of a pose."""
     frame = np.eye(4)
+    from scipy.spatial.transform import Rotation  # here, as in `kinematics`
+
     turn = Rotation.from_rotvec((*pose.lean, 0.0)) * Rotation.from_rotvec((0.0, 0.0, pose.yaw))
     frame[:3, :3] = turn.as_matrix()
     frame[:3, 3] = pose.x, pose.y, pose.z

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import mink
-import mujoco
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..wire import JOINT, ActionSpec
 from ..wire.panda import HOME, TCP_IN_HAND, panda_xml
 
+if TYPE_CHECKING:
+    import mujoco
+
+# Solver and rotations are imported by the arm that needs them: a laboratory without an arm starts a second sooner.
 LOW = np.array(JOINT.low[:7])
 HIGH = np.array(JOINT.high[:7])
 JOINT_SPEEDS = np.array((2.175,) * 4 + (2.61,) * 3)
@@ -52,7 +55,11 @@ def top_down(yaw: float) -> np.ndarray:
 def matrix(rotation: np.ndarray) -> np.ndarray:
     """Return the (3, 3) matrix of a rotation given as a matrix or as a wxyz quaternion."""
     given = np.asarray(rotation, float)
-    return given if given.shape == (3, 3) else np.asarray(Rotation.from_quat(given, scalar_first=True).as_matrix())
+    if given.shape == (3, 3):
+        return given
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_quat(given, scalar_first=True).as_matrix())
 
 
 class Arm:
@@ -65,6 +72,8 @@ class Arm:
     def __init__(self, spec: ActionSpec = JOINT) -> None:
         if spec.space != "joint":
             raise ValueError(f"Skills write joint commands and cannot drive profile {spec.name!r}; 'joint' would work.")
+        import mink
+
         self.spec = spec
         self._costs = (0, 0)
         model = _model()
@@ -91,6 +100,8 @@ class Arm:
 
     def forward(self, joints: np.ndarray) -> np.ndarray:
         """Return the pose (7,) at `joints`: position [m] and wxyz quaternion."""
+        from scipy.spatial.transform import Rotation
+
         self._configuration.update(np.asarray(joints, float))
         x, y, z, w = Rotation.from_matrix(self._rotation()).as_quat(canonical=True)
         return np.array((*self._position(), w, x, y, z))
@@ -133,6 +144,8 @@ class Arm:
         step = np.asarray(delta, float)
         self._configuration.update(here)
         position = self._position() + step[:3]
+        from scipy.spatial.transform import Rotation
+
         rotation = Rotation.from_rotvec(step[3:]).as_matrix() @ self._rotation()
         there, _ = self._reach(position, rotation, here, EXACT, iterations=10, posture=False)
         share = float(np.max(np.abs(there - here) / (MARGIN * JOINT_SPEEDS * self.period)))
@@ -148,6 +161,8 @@ class Arm:
         posture: bool = True,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Iterate towards a pose; return the joints found, and the position [m] and rotation [rad] they are short."""
+        import mink
+
         self._frame.set_target(mink.SE3.from_rotation_and_translation(mink.SO3.from_matrix(rotation), position))
         exact = [self._frame, self._still]
         self._configuration.update(np.clip(start, LOW, HIGH))
@@ -180,6 +195,8 @@ def _within(short: np.ndarray, tolerance: tuple[float, float]) -> bool:
 
 def _model() -> mujoco.MjModel:
     """Compile the seven joints of the Panda with a tool centre point, and nothing else."""
+    import mujoco
+
     spec = mujoco.MjSpec.from_file(str(panda_xml()))
     unused = (spec.keys, spec.lights, spec.geoms, spec.meshes, spec.actuators, spec.tendons, spec.equalities)
     for element in [element for group in (*unused, spec.excludes) for element in group]:

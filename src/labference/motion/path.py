@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from .kinematics import JOINT_SPEEDS, MARGIN, Arm, matrix
 
@@ -31,6 +30,8 @@ def straight(
     gripper.
     """
     start = arm.forward(command[:7])
+    from scipy.spatial.transform import Rotation  # here, as in `kinematics`
+
     goal, turn = np.asarray(position, float), Rotation.from_matrix(matrix(rotation))
     origin = Rotation.from_quat(start[3:], scalar_first=True)
     swing = (turn * origin.inv()).as_rotvec()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from labference.wire import Observation, Operation
 
 from . import folder, strict
 from .measurements import MeasurementWriter
-from .video import VideoWriter
+
+if TYPE_CHECKING:
+    from .video import VideoWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ class Recorder:
     def video(self, camera: str, rgb: np.ndarray) -> None:
         """Append a frame to the video of `camera`."""
         if camera not in self._videos:
+            from .video import VideoWriter  # it loads encoders
+
             self._videos[camera] = VideoWriter(self.path / f"{camera}.mp4", rgb.shape[:2], self._video_rate_hz)
         self._videos[camera].write(rgb)
 
